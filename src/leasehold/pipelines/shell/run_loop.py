@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Generic, Protocol, TypeVar
+
+import click
 
 from leasehold.errors import Unavailable
 from leasehold.pipelines.shell.limits import POLL_SECONDS, POLL_SECONDS_MAX, UNAVAILABLE_SECONDS
@@ -70,11 +72,22 @@ def _poll(snapshot: S, read: Callable[[], S], workers: WorkerProcesses, observer
     return snapshot
 
 
+def no_lines() -> Callable[[object], Iterable[str]]:
+    return lambda _: ()
+
+
 @contextmanager
-def live_display(make_renderer: Callable[[], Callable[[S], RenderableType]]) -> Iterator[Callable[[S], None]]:
-    """Yield a function that draws snapshots on standard error; on a terminal only. Rich is imported there only."""
+def live_display(
+    make_renderer: Callable[[], Callable[[S], RenderableType]],
+    make_lines: Callable[[], Callable[[S], Iterable[str]]] = no_lines,
+) -> Iterator[Callable[[S], None]]:
+    """Yield a function that draws snapshots on standard error, on a terminal; rich is imported there only.
+
+    Where there is no terminal, it prints the lines that each snapshot adds.
+    """
     if not sys.stderr.isatty():
-        yield lambda _: None
+        lines_of = make_lines()
+        yield lambda snapshot: print_lines(lines_of(snapshot))
         return
     from rich.console import Console
     from rich.live import Live
@@ -90,3 +103,8 @@ def live_display(make_renderer: Callable[[], Callable[[S], RenderableType]]) -> 
         yield show
     finally:
         live.stop()
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line, err=True)

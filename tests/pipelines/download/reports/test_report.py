@@ -77,15 +77,14 @@ def test_the_page_stands_alone_and_nothing_in_it_can_become_a_tag(folder, server
     tags = Tags()
     tags.feed(page)
     assert {tag for tag, _ in tags.seen} == {
-        "html", "head", "meta", "title", "style", "body", "h1", "h2", "div", "table", "tr", "th", "td",
+        "html", "head", "meta", "title", "style", "body", "header", "h1", "p", "i", "nav", "a", "main", "section",
+        "h2", "div", "dl", "dt", "dd", "table", "thead", "tbody", "tr", "th", "td",
     }  # fmt: skip
     assert {name for _, attributes in tags.seen for name in attributes} == {
-        "lang",
-        "charset",
-        "name",
-        "content",
-        "class",
-    }
+        "lang", "charset", "name", "http-equiv", "content", "class", "id", "href", "scope", "data-label",
+        "aria-hidden", "aria-label", "aria-labelledby",
+    }  # fmt: skip
+    assert all(attributes["href"].startswith("#") for tag, attributes in tags.seen if tag == "a")
     assert "&lt;script&gt;alert(1)" in page
     assert "NOT_FOUND: 1 failed" in page
 

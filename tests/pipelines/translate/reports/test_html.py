@@ -93,7 +93,7 @@ def test_source_candidates_scores_and_findings_stand_side_by_side():
     summary = "somebody — adequacy 0.25, fluency 1.00 — low_adequacy"
     assert reader.of("summary") == [f"attempt 1, {summary}", f"attempt 2, {summary}; look here"]
     assert reader.of("span") == ["rework_required"]
-    assert reader.of("a") == ["1"]
+    assert reader.of("a") == ["Overview", "Paragraphs", "1"]
 
 
 @pytest.mark.parametrize("field", ["source", "candidate", "message", "code", "actor", "note", "failure", "name"])

@@ -46,8 +46,8 @@ def run_real_model(local_model, folder, *options):
     into, out = tokens(run)
     assert into > 100
     assert out > 2
-    assert f"<th>tokens in</th><td>{into:,}</td>" in run.report
-    assert f"<th>tokens out</th><td>{out:,}</td>" in run.report
+    assert f"<dt>tokens in</dt><dd>{into:,}</dd>" in run.report
+    assert f"<dt>tokens out</dt><dd>{out:,}</dd>" in run.report
     assert check_run(run.folder).problems == 0
     return run
 
@@ -135,7 +135,7 @@ def test_every_question_is_asked_once_and_its_tokens_are_kept(letter):
     assert len(translations) == 4
     assert len(asked) - len(translations) == 4
     assert tokens(run) == (4 * TOKENS[0], 4 * TOKENS[1])
-    assert "<th>tokens in</th><td>360</td>" in run.report
+    assert "<dt>tokens in</dt><dd>360</dd>" in run.report
 
 
 def test_the_key_of_an_endpoint_is_in_no_file_of_a_run(letter):

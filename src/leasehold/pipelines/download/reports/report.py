@@ -10,7 +10,9 @@ from leasehold.pipelines.download.collection import Collection
 from leasehold.pipelines.download.index.index import missing_rows
 from leasehold.pipelines.download.repair.job_history import artifact_key, failed_jobs
 from leasehold.pipelines.download.run_loop import LABELS, read_status
-from leasehold.pipelines.shell.text import facts, listed, page, printable, size_text, table
+from leasehold.pipelines.shell.html.page import Lead, PagePart, Tone, page
+from leasehold.pipelines.shell.html.parts import Columns, facts, table
+from leasehold.pipelines.shell.text import count, listed, printable, size_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,14 +123,24 @@ def _listed(title: str, lines: list[str]) -> Iterator[str]:
 
 
 def report_page(report: Report) -> str:
-    sections = [facts(_overview(report))]
-    for error_class, found in report.failed_by_class.items():
+    parts = [PagePart("overview", "Overview", facts(_overview(report)))]
+    for number, (error_class, found) in enumerate(report.failed_by_class.items(), start=1):
         rows = [(file.url, file.work_id, file.message) for file in found]
-        sections.append(table(f"{error_class}: {len(found):,} failed", ("URL", "work", "cause"), rows))
+        title = f"{error_class}: {len(found):,} failed"
+        parts.append(PagePart(f"failed-{number}", title, table(Columns(("URL", "work", "cause")), rows)))
     if report.missing:
-        rows = [(file.path, file.url, file.sha256) for file in report.missing]
-        sections.append(table("Downloaded, and missing from disk now", ("file", "URL", "SHA-256"), rows))
-    return page("Download report", "".join(sections))
+        gone = [(file.path, file.url, file.sha256) for file in report.missing]
+        listed_files = table(Columns(("file", "URL", "SHA-256")), gone)
+        parts.append(PagePart("missing", "Downloaded, and missing from disk now", listed_files))
+    return page("Download report", parts, _lead(report))
+
+
+def _lead(report: Report) -> Lead:
+    here = report.files - len(report.missing)
+    others = ((len(report.failed), "failed"), (len(report.missing), "missing from disk"), (report.left, "left to do"))
+    also = "".join(f", {number:,} {word}" for number, word in others if number)
+    tone = Tone.GOOD if report.is_well else Tone.BAD if report.failed or report.missing else Tone.BUSY
+    return Lead(f"{here:,} of {count(report.planned, 'file')} on disk{also}.", tone)
 
 
 def _overview(report: Report) -> list[tuple[str, str]]:

@@ -6,7 +6,10 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from leasehold.pipelines.shell.text import facts, listed, one_line, page
+from leasehold.pipelines.shell.html.markup import Html, element, join
+from leasehold.pipelines.shell.html.page import Lead, PagePart, Tone, page
+from leasehold.pipelines.shell.html.parts import facts
+from leasehold.pipelines.shell.text import count, listed, one_line
 from leasehold.pipelines.translate import states
 from leasehold.pipelines.translate.export import chosen, notes_of
 from leasehold.pipelines.translate.history import ParagraphHistory
@@ -18,7 +21,7 @@ from leasehold.pipelines.translate.settings import RunIdentity
 SOURCE_WIDTH: Final = 60
 REASON_WIDTH: Final = 300
 STYLE: Final = """
-section{border-top:1px solid var(--line);padding:.6rem 0}section h2{font-size:1rem;margin:.2rem 0}
+.paragraph{border-top:1px solid var(--line);padding:.8rem 0}.paragraph h3{font-size:1rem;margin:.2rem 0 .4rem}
 .pair{display:grid;grid-template-columns:1fr 1fr;gap:1.5rem}.pair>div{white-space:pre-wrap;overflow-wrap:anywhere}
 summary{cursor:pointer;color:var(--muted);overflow-wrap:anywhere}
 @media(max-width:50rem){.pair{grid-template-columns:1fr;gap:.5rem}.pair>div:empty{display:none}}
@@ -64,10 +67,24 @@ def _group(title: str, found: Sequence[tuple[ParagraphHistory, str]]) -> Iterato
 
 def report_page(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> str:
     title = f"{identity.document_id}: {identity.source_language} to {identity.target_language}"
-    return page(title, _overview(identity, histories) + "".join(_section(history) for history in histories), STYLE)
+    body = Html("".join(_section(history) for history in histories))
+    parts = [
+        PagePart("overview", "Overview", _overview(identity, histories)),
+        PagePart("paragraphs", "Paragraphs", body),
+    ]
+    return page(title, parts, _lead(histories), style=STYLE)
 
 
-def _overview(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> str:
+def _lead(histories: Sequence[ParagraphHistory]) -> Lead:
+    """Return how many paragraphs are approved, and how many are not."""
+    counts = Counter(history.state for history in histories)
+    others = (f"{counts[state]:,} {state}" for state in states.STATES if counts[state] and state != states.APPROVED)
+    text = f"{counts[states.APPROVED]:,} of {count(len(histories), 'paragraph')} approved"
+    tone = Tone.GOOD if counts[states.APPROVED] == len(histories) else Tone.WARN
+    return Lead(f"{', '.join([text, *others])}.", tone)
+
+
+def _overview(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> Html:
     counts = Counter(history.state for history in histories)
     rows = [("run", identity.run_id), ("paragraphs", f"{len(histories):,}")]
     rows += [(state, f"{counts[state]:,}") for state in states.STATES if counts[state]]
@@ -75,18 +92,19 @@ def _overview(identity: RunIdentity, histories: Sequence[ParagraphHistory]) -> s
         if total := sum(getattr(tried, name) or 0 for history in histories for tried in history.tries):
             rows.append((name.replace("_", " "), f"{total:,}"))
     weak = [history.paragraph.index for history in histories if history.state != states.APPROVED]
-    links = " ".join(f'<a href="#p{index}">{index}</a>' for index in weak)
-    return facts(rows) + (f"<p>Not approved: {links}</p>\n" if links else "")
+    links = join((element("a", index, href=f"#p{index}") for index in weak), " ")
+    return join([facts(rows), element("p", "Not approved: ", links) if weak else None])
 
 
 def _section(history: ParagraphHistory) -> str:
     index = history.paragraph.index
     candidate = chosen(history).candidate if history.tries else ""
     state = f'<span class="{CLASSES.get(history.state, "")}">{escape(history.state)}</span>'
-    head = f'<h2 id="p{index}">{index} {state}</h2>'
+    head = f'<h3 id="p{index}">{index} {state}</h3>'
     failure = f'<p class="bad">{escape(history.failure)}</p>' if history.failure else ""
     pair = f'<div class="pair"><div>{escape(history.paragraph.source)}</div><div>{escape(candidate)}</div></div>'
-    return f"<section>{head}{failure}{pair}{''.join(_tried(tried) for tried in history.tries)}</section>\n"
+    tries = "".join(_tried(tried) for tried in history.tries)
+    return f'<div class="paragraph">{head}{failure}{pair}{tries}</div>\n'
 
 
 def _tried(tried: Try) -> str:
