@@ -12,7 +12,12 @@ import pytest
 from leasehold.contracts import ContractInvalid, ContractUnknown, Reason, Registry, check_rows, contract, read_rows
 from tests.contracts.samples import NAMES, ROOT, full, lines
 
-AGENTS = ("scheduler_dispatch_token", "urm-events")
+AGENTS = (
+    "scheduler_dispatch_token",
+    "urm-events",
+    "urm-events-summary",
+    "urm-events-validate",
+)
 REVIEW = ("review_result",)
 V1 = ROOT / "src" / "leasehold" / "schemas" / "translation_toolchain"
 NAME = "paragraph_state_row"

@@ -79,6 +79,10 @@ class EventFileDamaged(UrmError, Broken, code="URM_EVENT_STREAM_DAMAGED"):
     """An event file differs from the stored events before its last line; rebuild it from the database."""
 
 
+class EventFolderInvalid(UrmError, Misuse, code="URM_EVENT_FOLDER_INVALID"):
+    """Event files are `copilot/NAME.ndjson`, `urm_audit/NAME.ndjson` and `child/NAME.ndjson` in one folder."""
+
+
 class RecordsUnavailable(UrmError, Unavailable, code="URM_RECORDS_UNAVAILABLE"):
     """The database of the session does not answer; try again later."""
 
