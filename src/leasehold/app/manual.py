@@ -1,8 +1,10 @@
 """The façade's noun `app.manual`: jobs leased by a script that runs no worker."""
 
+import os
+
 from leasehold import clock
 from leasehold.app.kinds import JobKind
-from leasehold.app.ready_store import Operations
+from leasehold.app.ready_store import Operations, ReadyStore
 from leasehold.errors import JobNotFree, KindUnknown, Misuse
 from leasehold.insight.read import jobs
 from leasehold.model.failure import loss
@@ -11,9 +13,13 @@ from leasehold.model.lease import Lease
 from leasehold.model.limits import BRANCHES_LOOK_MAX, LEASE_SECONDS, LEASE_SECONDS_MAX, LEASE_SECONDS_MIN, SWEEP_MAX
 from leasehold.model.names import base_of, check_id, check_range, check_text
 from leasehold.runtime.handlers import Handler
+from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.manual import Held
+from leasehold.runtime.observe.events import EventLog
+from leasehold.runtime.process_identity import this_process
 from leasehold.store import Store
 from leasehold.store.db.documents import document
+from leasehold.store.workers import PulseQuery
 
 OWNER_LENGTH_MAX = 200
 LOOK_MAX = 100
@@ -21,6 +27,10 @@ LOOK_MAX = 100
 
 class ManualLeases(Operations):
     """Leases plain jobs one by one. The holder does what a worker would: renew, end, release."""
+
+    def __init__(self, ready_store: ReadyStore) -> None:
+        super().__init__(ready_store)
+        self._processes: dict[tuple[int, int], int] = {}  # the number of this process as an owner, by store and pid
 
     def lease(self, what: object, *, owner: str, seconds: float = LEASE_SECONDS) -> Held | None:
         """Lease the next job of a kind for `seconds`; None if none is ready. `owner` is any name; see `resume`."""
@@ -33,10 +43,15 @@ class ManualLeases(Operations):
                 return held
         return None
 
-    def hold(self, job_id: int, *, owner: str, seconds: float = LEASE_SECONDS) -> Held:
-        """Lease this job; `JobNotFree` if it cannot be leased now, `JobUnknown` if there is none with this id."""
+    def hold(self, job_id: int, *, owner: str, seconds: float = LEASE_SECONDS, of_process: bool = False) -> Held:
+        """Lease this job; `JobNotFree` if it cannot be leased now, `JobUnknown` if there is none with this id.
+
+        `of_process`: the lease belongs to this process as well as to time. Once the process is gone, any
+        sweep on this machine reclaims it; nobody can `resume` it.
+        """
         check_id(job_id, "job", 0)
         store, worker = self._ready(owner, seconds)
+        worker = self._process(store) if of_process else worker
         handler = self._handler(jobs.find(store, job_id, whole=False).kind)
         lane = store.leases.ready_task(job_id)
         found = [] if lane is None else _claim(store, worker, lane, _routes(handler), only=lane)
@@ -64,6 +79,26 @@ class ManualLeases(Operations):
             if len(expired) < SWEEP_MAX:
                 break
         return count
+
+    def reclaim_gone(self) -> None:
+        """Reclaim what expired, and at once what processes of this machine held that are certainly gone."""
+        store, me = self._store, this_process()
+        self.sweep()
+        found = store.workers.pulse(PulseQuery(boot=me.boot, namespace=me.namespace))
+        Sweeper(store, EventLog()).sweep_gone(found.neighbours)
+
+    def fence(self, job_id: int) -> int | None:
+        """Return the fence of the lease under which a job is held now; None if nobody holds it."""
+        check_id(job_id, "job", 0)
+        found = self._store.leases.view(job_id)
+        return None if found is None else found.lease.fence
+
+    def _process(self, store: Store) -> int:
+        """Return the number of this process as an owner; a forked one gets its own."""
+        mine = (id(store), os.getpid())
+        if mine not in self._processes:
+            self._processes[mine] = store.workers.register(this_process())
+        return self._processes[mine]
 
     def _ready(self, owner: str, seconds: float) -> tuple[Store, int]:
         check_text(owner, OWNER_LENGTH_MAX, "owner")

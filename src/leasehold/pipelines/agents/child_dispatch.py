@@ -12,6 +12,7 @@ from typing import Any, Final
 from leasehold.pipelines.agents import tokens
 from leasehold.pipelines.agents.errors import ChildCode, PhaseInvalid
 from leasehold.pipelines.agents.events import CANCEL, SPAWN, EventName, UrmEvent, append, present, worker_events
+from leasehold.pipelines.agents.records.limits import RECOVERY_BATCH
 from leasehold.pipelines.agents.records.records import Transaction
 from leasehold.pipelines.agents.requests import Answer, answer_once
 from leasehold.pipelines.agents.runtime_state import RuntimeState
@@ -114,8 +115,8 @@ def lease_child(state: RuntimeState, parent_session_id: str) -> Token | None:
     return state.records.write(work)
 
 
-def start_child(state: RuntimeState, lease: Token) -> Token:
-    """Mark a leased child as started, with WORKER_START."""
+def start_child(state: RuntimeState, lease: Token, join: Callable[[Transaction], object] = lambda _: None) -> Token:
+    """Mark a leased child as started, with WORKER_START. `join` runs in the same transaction."""
 
     def work(transaction: Transaction) -> Token:
         lock_own(transaction, state, lease.parent_session_id)
@@ -125,13 +126,14 @@ def start_child(state: RuntimeState, lease: Token) -> Token:
         token = Token.of(rows[0])
         started = worker_events(EventName.WORKER_START, token, state.now())
         append(transaction, state, token.parent_session_id, started)
+        join(transaction)
         return token
 
     return state.records.write(work)
 
 
-def finish_child(state: RuntimeState, lease: Token, end: End) -> Token:
-    """End a leased or started child, with WORKER_PASS or WORKER_FAIL."""
+def finish_child(state: RuntimeState, lease: Token, end: End, join: Join = lambda *_: None) -> Token:
+    """End a leased or started child, with WORKER_PASS or WORKER_FAIL. `join` runs in the same transaction."""
 
     def work(transaction: Transaction) -> Token:
         lock_own(transaction, state, lease.parent_session_id)
@@ -139,9 +141,28 @@ def finish_child(state: RuntimeState, lease: Token, end: End) -> Token:
         ready = (DispatchPhase.STARTED,) if isinstance(end, Passed) else (DispatchPhase.LEASED, DispatchPhase.STARTED)
         if token.worker_run_id != lease.worker_run_id or token.phase not in ready:
             raise _wrong_phase(transaction, lease, DispatchPhase.TERMINAL)
-        return end_children_unlocked(transaction, state, [(token, end)], state.now())[0]
+        (ended,) = end_children_unlocked(transaction, state, [(token, end)], state.now())
+        join(transaction, ended)
+        return ended
 
     return state.records.write(work)
+
+
+def fail_waiting(state: RuntimeState, parent_session_id: str, failed: Failed) -> int:
+    """End every child that waits in a session's queue, some in each transaction; return how many."""
+
+    def work(transaction: Transaction) -> int:
+        lock_own(transaction, state, parent_session_id)
+        named = {"parent_session_id": parent_session_id, "rows_max": RECOVERY_BATCH}
+        waiting = [Token.of(row) for row in transaction.run("token/waiting", **named)]
+        if waiting:
+            end_children_unlocked(transaction, state, [(token, failed) for token in waiting], state.now())
+        return len(waiting)
+
+    count = 0
+    while ended := state.records.write(work):
+        count += ended
+    return count
 
 
 def end_children_unlocked(

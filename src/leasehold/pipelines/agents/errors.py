@@ -71,6 +71,10 @@ class SessionInactive(UrmError, Overtaken, code="URM_SESSION_NOT_ACTIVE"):
     """The session has no coordinator, or another one than this."""
 
 
+class SessionEnded(UrmError, Overtaken, code="URM_SESSION_ENDED"):
+    """The session has ended with all its children; start another one with a new id."""
+
+
 class ChildUnknown(UrmError, Misuse, code="URM_CHILD_UNKNOWN"):
     """There is no child of this name."""
 
@@ -120,3 +124,11 @@ class ChildCode:
     TERMINATED_ON_RESTART: ClassVar = "URM_CHILD_TERMINATED_ON_RESTART"
     BUDGET_EXCEEDED: ClassVar = "URM_CHILD_BUDGET_EXCEEDED"
     CANCELLED: ClassVar = "URM_CHILD_CANCELLED"
+    FAILED: ClassVar = "URM_CHILD_FAILED"
+    TIMED_OUT: ClassVar = "URM_CHILD_TIMED_OUT"
+    STOPPED: ClassVar = "URM_CHILD_STOPPED"
+    PREREQUISITE_FAILED: ClassVar = "URM_CHILD_PREREQUISITE_FAILED"
+
+
+# Ends of children that did not end by themselves: what `--again` spawns once more.
+LOST: Final = frozenset({ChildCode.LEASE_ORPHANED, ChildCode.TERMINATED_ON_RESTART, ChildCode.STOPPED})

@@ -7,6 +7,7 @@ PLAN_BYTES_MAX: Final = 16 * 1024 * 1024
 CHILDREN_MAX: Final = 10_000
 ACTIVE_CHILDREN_MAX: Final = 2  # of the locked contract
 INPUT_BYTES_MAX: Final = 1024 * 1024  # of one child's input, as JSON
+SPEC_BYTES_MAX: Final = 128 * INPUT_BYTES_MAX  # of all that one child is to do: a thousand arguments may be long
 ARGUMENTS_MAX: Final = 1_000
 ARGUMENT_BYTES_MAX: Final = 64 * 1024  # the kernel refuses more than 128 KiB
 VARIABLES_MAX: Final = 200
@@ -39,3 +40,14 @@ MESSAGE_IDS_MAX: Final = 1_000  # that are remembered, so that a message is coun
 
 # Work trees.
 DIFF_BYTES_MAX: Final = 64 * 1024 * 1024
+
+# The coordinator.
+LEASE_SECONDS: Final = 30.0  # of a session and of its active children; its own process being gone ends them at once
+RENEW_SECONDS: Final = 5.0
+LEASE_MARGIN_SECONDS: Final = 5.0  # so long before a lease ends that could not be renewed, everything is stopped
+SIGNAL_SECONDS: Final = 0.2  # between two looks at what other processes have asked for
+SNAPSHOT_SECONDS: Final = 0.25  # between two pictures for a board
+PROGRESS_SECONDS: Final = 1.0  # between two reports of a child's progress to the engine
+TAKE_OVER_SECONDS: Final = 90.0  # for the lease of a session whose coordinators died several times
+OUTPUT_STORED_MAX: Final = 512 * 1024  # bytes of a result that the database keeps; its file always has all of it
+MESSAGE_MAX: Final = 300  # characters of what an end explains

@@ -21,14 +21,20 @@ def answer_once(
     work: Callable[[], Answer],
 ) -> Answer:
     """Return the stored answer of a request; if there is none, do its work and store the answer."""
+    if (found := find_answer(transaction, endpoint, client_request_id, body)) is not None:
+        return found
+    answered, key = work(), {"endpoint": endpoint, "client_request_id": client_request_id}
+    transaction.run("request/insert", **key, body_sha256=sha256_of(body), answer=encode(answered), ts=ts)
+    return answered
+
+
+def find_answer(transaction: Transaction, endpoint: str, client_request_id: str, body: Any) -> Answer | None:
+    """Return the stored answer of a request, None if there is none; `IdempotencyConflict` if its body was another."""
     key = {"endpoint": endpoint, "client_request_id": check_id(client_request_id, "client_request_id")}
     sent = sha256_of(body)
-    if rows := transaction.run("request/find", **key):
-        stored, answer = rows[0]
+    for stored, answer in transaction.run("request/find", **key):
         if stored != sent:
             raise IdempotencyConflict(**key, stored_sha256=stored, sent_sha256=sent)
         found: Answer = decode(answer)
         return found
-    answered = work()
-    transaction.run("request/insert", **key, body_sha256=sent, answer=encode(answered), ts=ts)
-    return answered
+    return None

@@ -60,7 +60,7 @@ _kind: Final = Shape[_Kind](_Kind)
 _head: Final = re.compile(rb'\s*\{\s*"type"\s*:\s*"(usage|solver_call|progress|result)"')
 
 
-def input_line(child_id: str, value: Any, budget: Mapping[str, int]) -> bytes:
+def input_line(child_id: str, value: Any, budget: Mapping[str, Any]) -> bytes:
     """Return the one line that a child is sent first. The budget informs it; the parent's totals decide."""
     return _line({"schema": SCHEMA, "child_id": child_id, "input": value, "budget": dict(budget)})
 

@@ -6,7 +6,7 @@ than the window may be found in part only. Placeholders are numbered within a bl
 """
 
 from collections.abc import Iterable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from leasehold.errors import Misuse
 from leasehold.pipelines.agents.child.lines import OutputLine
@@ -39,6 +39,18 @@ def clean(redactor: Redactor, text: str) -> str:
         return redactor.redact(text).text
     except RedactionFailed:
         return WITHHELD
+
+
+def clean_value(redactor: Redactor, value: Any) -> Any:
+    """Return a JSON value whose texts, also the names of its fields, are without secrets."""
+    match value:
+        case str():
+            return clean(redactor, value)
+        case list():
+            return [clean_value(redactor, item) for item in value]
+        case dict():
+            return {clean(redactor, name): clean_value(redactor, item) for name, item in value.items()}
+    return value
 
 
 class RedactedLines:

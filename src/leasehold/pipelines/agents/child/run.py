@@ -53,7 +53,7 @@ class ChildOutcome:
 
 def run_child(starter: ChildStarter, task: ChildTask, callbacks: ChildCallbacks, stop: StopRequest) -> ChildOutcome:
     """Run one child in this thread. Raises what a callback raised; its evidence is published even then."""
-    redactor = redactor_for(_allowed_values(task.command.environment))
+    redactor = redactor_for(allowed_values(task.command.environment))
     transcript = AgentTranscript()
     shown = replace(callbacks, on_progress=lambda text: callbacks.on_progress(clean(redactor, text)))
     conversation = ChildConversation(task.first_line, transcript, shown, task.timeout)
@@ -70,7 +70,7 @@ def run_child(starter: ChildStarter, task: ChildTask, callbacks: ChildCallbacks,
     return ChildOutcome(verdict, clean(redactor, reason), _output(end, answer, evidence), end, evidence)
 
 
-def _allowed_values(environment: Mapping[str, str]) -> list[str]:
+def allowed_values(environment: Mapping[str, str]) -> list[str]:
     """Return the values that a plan allowed by name: keys of services, mostly, that no file should show."""
     return [value for name, value in environment.items() if name not in FIXED_VARIABLES]
 

@@ -5,7 +5,7 @@ from leasehold.lazy import lazy_names
 __getattr__, __dir__, __all__ = lazy_names(
     __name__,
     {
-        "document": ["read_plan"],
+        "document": ["child_of_request", "read_plan"],
         "refusals": [
             "PlanBudgetInvalid",
             "PlanCommandInvalid",

@@ -1,4 +1,4 @@
-from leasehold.pipelines.agents.plan.document import read_plan
+from leasehold.pipelines.agents.plan.document import child_of_request, read_plan
 from leasehold.pipelines.agents.plan.refusals import (
     PlanBudgetInvalid,
     PlanCommandInvalid,
@@ -42,5 +42,6 @@ __all__ = [
     "PlanTooLarge",
     "PlanValueInvalid",
     "SessionPlan",
+    "child_of_request",
     "read_plan",
 ]

@@ -24,11 +24,12 @@ from leasehold.pipelines.agents.limits import (
     VARIABLES_MAX,
 )
 from leasehold.pipelines.agents.plan.fields import PlanTable, kind_of
-from leasehold.pipelines.agents.plan.lines import PlanLines
+from leasehold.pipelines.agents.plan.lines import NoLines, PlanLines
 from leasehold.pipelines.agents.plan.refusals import (
     PlanCommandMissing,
     PlanCycle,
     PlanFieldMissing,
+    PlanFieldUnknown,
     PlanFolderOutside,
     PlanInputInvalid,
     PlanInputTooLarge,
@@ -62,6 +63,14 @@ def read_plan(path: str | Path) -> AgentPlan:
         return _plan(path, tables, PlanLines(text))
     except PlanInvalid as refusal:
         raise type(refusal)(f"{path}: {refusal.detail}") from None
+
+
+def child_of_request(fields: Any, root: Path) -> ChildPlan:
+    """Return a child that a request describes with the fields of a `[[child]]`; `after` is for plans only."""
+    table = PlanTable(fields, (), NoLines())
+    if table.has("after"):
+        raise PlanFieldUnknown(f"{table.where('after')}: spawn a child when those before it have ended.")
+    return _child(table, Path(os.path.realpath(root)))
 
 
 def _text(path: Path) -> str:

@@ -34,11 +34,12 @@ class PlanTable:
         self.place = place
         self.lines = lines
         if not isinstance(fields, dict):
-            raise PlanValueInvalid(f"{self.where()}: '{place[0]}' is {kind_of(fields)}, not a table.")
+            what = place[0] if place else "request"
+            raise PlanValueInvalid(f"{self.where()}: '{what}' is {kind_of(fields)}, not a table.")
         self._fields: dict[str, Any] = fields
 
     def where(self, *names: str) -> str:
-        return f"Line {self.lines.of(*self.place, *names)}"
+        return self.lines.name(*self.place, *names)
 
     def check_names(self, known: tuple[str, ...]) -> None:
         for name in self._fields:

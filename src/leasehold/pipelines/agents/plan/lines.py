@@ -29,12 +29,26 @@ class PlanLines:
         for place, line in _places(text):
             self._found.setdefault(place, line)
 
+    def name(self, *place: str | int) -> str:
+        """Return what a refusal begins with."""
+        return f"Line {self.of(*place)}"
+
     def of(self, *place: str | int) -> int:
         """Return the line, counted from 1, of the innermost part of this place that the scan has found."""
         for length in range(len(place), 0, -1):
             if found := self._found.get(place[:length]):
                 return found
         return 1
+
+
+class NoLines(PlanLines):
+    """Stands in for the lines of fields that come from a request, and from no file."""
+
+    def __init__(self) -> None:
+        super().__init__("")
+
+    def name(self, *place: str | int) -> str:
+        return f"Field '{place[-1]}'" if place else "The request"
 
 
 def _places(text: str) -> Iterator[tuple[Place, int]]:

@@ -49,7 +49,7 @@ class Transaction:
         self.connection = connection
         self.dialect = backend.name
 
-    def run(self, name: str, **values: Any) -> list[Row]:
+    def run(self, name: str, /, **values: Any) -> list[Row]:
         """Run the statement of a file, `noun/operation`, and return its rows."""
         return self._backend.run(self.connection, name, values)
 

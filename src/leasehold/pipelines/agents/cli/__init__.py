@@ -1,0 +1,1 @@
+"""The commands of agents: one module a verb, imported when it is called."""

@@ -1,0 +1,83 @@
+"""`leasehold agents status` and `verify`: what is on record of sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from leasehold.pipelines.agents.cli.options import child_line, lanes_line, place_options
+from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
+from leasehold.pipelines.agents.events import present
+from leasehold.pipelines.agents.place import AgentsPlace, open_place
+from leasehold.pipelines.agents.records.records import Transaction
+from leasehold.pipelines.agents.sessions import ParentSession, read_session
+from leasehold.pipelines.agents.verify import verify as verify_records
+from leasehold.pipelines.shell.options import help_with_examples, json_option
+from leasehold.pipelines.shell.text import count, counts_text
+
+
+@click.command(
+    help=help_with_examples(
+        "List sessions; with SESSION, its children and what was spent.",
+        ["leasehold agents status", "leasehold agents status demo --json"],
+    )
+)
+@click.argument("session_id", metavar="[SESSION]", required=False)
+@place_options
+@json_option
+def status(session_id: str | None, folder: Path, url: str, *, as_json: bool) -> None:
+    with open_place(folder, url) as place:
+        names = [session_id] if session_id else [session.parent_session_id for session in _sessions(place)]
+        for name in names:
+            session = place.records.read(lambda transaction: read_session(transaction, name))  # noqa: B023
+            snapshot = read_snapshot(place, name)
+            if as_json:
+                click.echo(json.dumps(_plain(session, snapshot)))
+            else:
+                _show(session, snapshot, is_whole=session_id is not None)
+
+
+def _sessions(place: AgentsPlace) -> list[ParentSession]:
+    def work(transaction: Transaction) -> list[ParentSession]:
+        return [ParentSession(*row) for row in transaction.pages("session/page", 0, "")]
+
+    return place.records.read(work)
+
+
+def _show(session: ParentSession, snapshot: SessionSnapshot, *, is_whole: bool) -> None:
+    state = "coordinated" if session.coordinator else "without a coordinator"
+    click.echo(f"{session.parent_session_id}  {state}: {counts_text(snapshot.counts, 'no children')}")
+    if is_whole:
+        for row in snapshot.rows:
+            click.echo(f"  {child_line(row)}  [{row.child_id}]")
+        click.echo(f"  {lanes_line(snapshot)}")
+
+
+def _plain(session: ParentSession, snapshot: SessionSnapshot) -> dict[str, Any]:
+    named = {"parent_session_id": session.parent_session_id, "is_coordinated": session.coordinator is not None}
+    children = [
+        {name: value for name in row.__slots__ if (value := getattr(row, name)) not in (None, "")}
+        for row in snapshot.rows
+    ]
+    lanes = {
+        lane.value: present(spent=total.spent, limit=total.limit, left=total.left)
+        for lane, total in snapshot.lanes.items()
+    }
+    return {**named, "children": children, "budget": lanes}
+
+
+@click.command(
+    help=help_with_examples(
+        "Check that phases, events and order are what dispatch and recovery write.\n\nThe exit code is 5 if not.",
+        ["leasehold agents verify", "leasehold agents verify demo"],
+    )
+)
+@click.argument("session_id", metavar="[SESSION]", required=False)
+@place_options
+def verify(session_id: str | None, folder: Path, url: str) -> None:
+    with open_place(folder, url) as place:
+        found = verify_records(place.records, session_id)
+    click.echo(f"{count(found, 'dispatch token')} and all their events are sound.")

@@ -1,0 +1,5 @@
+-- spent: Return what each child of a session has spent, by lane.
+SELECT child.child_id, spend.name, CAST(sum(spend.amount) AS bigint) AS amount
+FROM urm_child AS child JOIN main.spend ON spend.job_id = child.job_id
+WHERE child.parent_session_id = :parent_session_id
+GROUP BY child.child_id, spend.name
