@@ -1,5 +1,6 @@
 """Who may run next to a task that has lost two workers: nobody in the same process."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -180,6 +181,22 @@ def test_s12_a_suspect_that_needs_the_set_up_of_its_worker_runs_alone_in_one(app
     assert names(url, job.id)[-4:] == ["claimed", "released", "claimed", "done"]
     check_places(url)
     check_journal(url)
+
+
+def test_s12_a_process_that_dies_before_it_calls_the_handler_of_a_suspect_convicts_nobody(
+    app, url, tmp_path, monkeypatch
+):
+    """Whatever it is, the task did not do it: it runs alone in the worker."""
+    source = f"import os\nif os.getpid() != {os.getpid()}: os._exit(9)\ndef brittle(): return os.getpid()\n"
+    (tmp_path / "brittle_module.py").write_text(source)
+    monkeypatch.syspath_prepend(tmp_path)
+    kind = app.job(importlib.import_module("brittle_module").brittle, name="brittle")
+    job = app.submit(kind)
+    lose_workers(app, [kind.name])
+    with run_worker(url, kind):
+        until(lambda: job.status in ("DONE", "ERROR"))
+    assert (job.status, job.output) == ("DONE", os.getpid())
+    assert names(url, job.id)[-4:] == ["claimed", "released", "claimed", "done"]
 
 
 def test_a_suspect_in_a_limited_queue_can_be_leased_by_hand(app, suspects):

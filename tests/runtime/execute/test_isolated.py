@@ -136,7 +136,7 @@ def test_a_lease_lost_while_the_child_is_being_started_still_ends_it(app, url):
     attempt = Attempt(lease, kind.handler, clock.uptime())
     assert attempt.begin()
     assert attempt.lose()
-    assert parent.run(attempt, Silence(), url) == ChildCrash()
+    assert parent.run(attempt, Silence(), url) == ChildCrash(began=False)
 
 
 def test_a_process_that_never_calls_its_handler_times_out_too(app, url):

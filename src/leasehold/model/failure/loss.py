@@ -80,10 +80,14 @@ def _delay(losses: int, jitter: float) -> float:
 
 
 class ChildCrash(Struct, frozen=True):
-    """How an isolated process ended without a result: its exit code, negative for a signal, and its memory at most."""
+    """How an isolated process ended without a result: its exit code, negative for a signal, and its memory at most.
+
+    `began`: whether the handler had been called, or the process ended while it was prepared.
+    """
 
     code: int | None = None
     memory_kb: int = 0
+    began: bool = True
 
     @property
     def was_asked(self) -> bool:

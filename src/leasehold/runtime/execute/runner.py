@@ -134,12 +134,19 @@ class Runner:
         return end.status == "ERROR" and not attempt.handler.isolated and attempt.interruption is None
 
     def _judge_crash(self, attempt: Attempt, crash: ChildCrash) -> Settlement | None:
-        """Convict a suspect that crashed; one that was asked to end together with its worker is given back."""
+        """Convict a suspect that crashed; one that was asked to end together with its worker is given back.
+
+        So is one whose process ended while it was prepared for the handler, which proves nothing against the task.
+        """
         if crash.was_asked and self._held.is_stopping:
             return None
         if attempt.lease.is_suspect and attempt.interruption is None and not crash.was_asked:
-            others = self._store.losses.ran_with(attempt.lease.task_id)
-            return endings.failed(attempt.lease, convict(crash, attempt.lease.losses, others))
+            if crash.began:
+                others = self._store.losses.ran_with(attempt.lease.task_id)
+                return endings.failed(attempt.lease, convict(crash, attempt.lease.losses, others))
+            if not attempt.handler.isolated:
+                self._suspects.cannot_isolate(attempt.lease.route)
+                return None
         return judge(attempt.lease, attempt.handler, crash.failure())
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:

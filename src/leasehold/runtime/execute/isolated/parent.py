@@ -13,7 +13,7 @@ from contextlib import ExitStack
 from pathlib import Path
 from typing import Any, Final
 
-from msgspec import json
+from msgspec import json, structs
 
 from leasehold import canonical, clock
 from leasehold.errors import LeaseholdError
@@ -109,16 +109,19 @@ def _serve(
     end_all: Callable[[], None],
 ) -> End:
     """Answer the child's requests until it sends its end or is gone. A cancelled one has a moment to stop by itself."""
-    end_at = None
+    end_at, began = None, False
     for line in _lines(messages):
         if channel.cancelled and end_at is None:
             _send(child, {"cancelled": True})
             end_at = time.monotonic() + ISOLATED_STOP_SECONDS
         elif end_at is not None and time.monotonic() > end_at:
             end_all()
-        if line is not None and (end := _dispatch(child, json.decode(line), attempt, channel)) is not None:
-            return end
-    return ChildCrash()
+        if line is not None:
+            message = json.decode(line)
+            began = began or "called" in message
+            if (end := _dispatch(child, message, attempt, channel)) is not None:
+                return structs.replace(end, began=began) if isinstance(end, ChildCrash) else end
+    return ChildCrash(began=began)
 
 
 def _dispatch(
