@@ -172,17 +172,24 @@ def test_a_job_that_a_free_worker_should_have_started_points_at_its_log(app, clo
     check_explained(job, CauseCode.LATE, "has been ready for 5 min 0 s although", "Read that worker's log")
 
 
-def test_a_task_that_lost_two_workers_waits_to_be_run_alone(app, clock):
+def test_a_task_that_lost_two_workers_waits_to_be_run_alone_and_later_for_a_worker_that_lives(app, clock):
     kind = add_kind(app)
     job = kind.submit()
-    for _ in range(2):
+    for losses in range(4):
+        if losses == 2:
+            first = serve(app, "welcome")
+            check_explained(
+                job, CauseCode.SUSPECT, "lost two workers or more, so that it is run alone", "`leasehold show"
+            )
         worker = enrol(app.store)
-        claim(app.store, worker, "welcome")
+        claim(app.store, worker, "welcome" if losses < 2 else "!welcome")
         app.store.leases.reclaim([loss.decide(one, ()) for one in app.store.losses.of_worker(worker)])
         clock.advance(5)
         app.store.stages.make_due()
+    app.store.workers.deregister([first])
     serve(app, "welcome")
-    check_explained(job, CauseCode.SUSPECT, "lost two workers or more, so that it is run alone", "`leasehold show")
+    why = "has lost 4 workers, so that only one that has run for 2 s may claim it, and none has: the oldest started"
+    check_explained(job, CauseCode.SUSPECT, why, "`leasehold show")
 
 
 def test_a_job_is_explained_inside_the_transaction_that_submits_it(app, url):

@@ -223,8 +223,8 @@ MUTANTS: Final = (
     ),
     Mutant(
         "those that were lost with a convicted task stay suspects",
-        "runtime/claim/suspects.py",
-        "if cleared := store.losses.clear(task_id):",
+        "runtime/maintain/clearing.py",
+        "if cleared := self._store.losses.clear(task_id):",
         "if cleared := []:",
         (f"{SUSPECTS}::test_s12_when_a_suspect_is_convicted_those_that_were_lost_with_it_run_with_all_others_again",),
     ),

@@ -12,18 +12,19 @@ from typing import Final
 from msgspec import Struct
 
 from leasehold.model.lease import Lease
-from leasehold.model.limits import PRIORITY_MAX, PRIORITY_MIN
+from leasehold.model.limits import LOSSES_MAX, PRIORITY_MAX, PRIORITY_MIN
 
 POSITION_MIN: Final = -(2**62)  # before every position; those of suspects are negative
 
 
-class Lane(Struct, frozen=True):
-    """A part of a queue: priorities from `low` to `high`, positions after `after`."""
+class Lane(Struct, frozen=True, omit_defaults=True):
+    """A part of a queue: priorities from `low` to `high`, positions after `after`, at most so many losses."""
 
     queue: str
     low: int
     high: int
     after: int
+    losses: int = LOSSES_MAX
 
 
 class Hints:
@@ -47,9 +48,9 @@ class Hints:
         return [lane for queue in queues for lane in _lanes_of(queue, self._after.get(queue, {}))]
 
 
-def suspect_lanes(queues: Sequence[str]) -> list[Lane]:
+def suspect_lanes(queues: Sequence[str], losses: int) -> list[Lane]:
     """Return a lane for each of `queues` that begins before the negative positions of suspects."""
-    return [Lane(queue, PRIORITY_MIN, PRIORITY_MAX, POSITION_MIN) for queue in queues]
+    return [Lane(queue, PRIORITY_MIN, PRIORITY_MAX, POSITION_MIN, losses) for queue in queues]
 
 
 def _lanes_of(queue: str, known: dict[int, int]) -> list[Lane]:

@@ -42,6 +42,7 @@ UPKEEP_PATIENCE_SECONDS: Final = 5.0  # how long a database may be silent before
 SEEN_SECONDS: Final = 30.0  # how often a worker notes that it is alive, for those that cannot look its process up
 SWEEP_OVERLAP_US: Final = 10 * clock.SECOND
 SWEEP_FULL_EVERY: Final = 10
+CLEAR_US: Final = 10 * clock.SECOND  # how long after a verdict or a loss it is looked for what others lost by it
 CLEAN_US: Final = 5 * clock.SECOND
 
 # Deliveries.

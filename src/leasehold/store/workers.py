@@ -38,7 +38,10 @@ class Neighbour(Struct, frozen=True):
 
 
 class Pulse(Struct, frozen=True):
-    """The answer: everything there is to do, from one statement. `suspects`: routes that have some ready."""
+    """The answer: everything there is to do, from one statement.
+
+    `suspects`: routes that have some ready, with their losses; `crashed`: the latest dead letter of a lost worker.
+    """
 
     now: int
     unsettled: bool
@@ -46,7 +49,8 @@ class Pulse(Struct, frozen=True):
     expired: bool
     ready: bool
     branched: bool
-    suspects: frozenset[str]
+    suspects: frozenset[tuple[str, int]]
+    crashed: int | None
     limited: dict[str, int]
     cancels: list[tuple[int, int, str]]
     neighbours: list[Neighbour]
@@ -112,7 +116,8 @@ class Workers(Noun):
 
     def pulse(self, query: PulseQuery) -> Pulse:
         *row, deadline_at = self._database.read("workers/pulse", **structs.asdict(query))[0]
-        now, unsettled, due_at, expired, ready, branched, suspects, limited, cancels, neighbours, *deliveries = row
+        now, unsettled, due_at, expired, ready, branched, suspects, crashed, *row = row
+        limited, cancels, neighbours, *deliveries = row
         return Pulse(
             now=now,
             unsettled=bool(unsettled),
@@ -120,7 +125,8 @@ class Workers(Noun):
             expired=bool(expired),
             ready=bool(ready),
             branched=bool(branched),
-            suspects=frozenset(json.decode(suspects)),
+            suspects=frozenset((route, losses) for route, losses in json.decode(suspects)),
+            crashed=crashed,
             limited=dict(json.decode(limited)),
             cancels=[(task_id, fence, reason) for task_id, fence, reason in json.decode(cancels)],
             neighbours=[Neighbour(*row) for row in json.decode(neighbours)],
@@ -138,6 +144,14 @@ def _registered(row: Row) -> RegisteredWorker:
     queues, routes, concurrency, running = row[8:]
     serving = None if queues is None else Serving(json.decode(queues), json.decode(routes), concurrency)
     return RegisteredWorker(row[0], Owner(*row[1:6]), row[6], row[7], serving, dict(json.decode(running)))
+
+
+class Cleared(Struct, frozen=True):
+    """A task that is not charged any more for a worker that another killed, and how it stands now."""
+
+    task_id: int
+    queue: str
+    status: Literal["NEW", "READY", "RUNNING"]
 
 
 class Losses(Noun):
@@ -159,12 +173,12 @@ class Losses(Noun):
         return sorted({other for others in lists for other in others})
 
     def convicted(self) -> list[int]:
-        """List tasks that were convicted, the latest, while others that are ready have lost workers with them."""
+        """List tasks that were convicted, the latest, while others are charged for workers that they lost with them."""
         return [row[0] for row in self._database.read("losses/convicted", most=CONVICTED_MAX)]
 
-    def clear(self, task_id: int) -> list[str]:
-        """Take back what others lost because of a task that was convicted; return the queue of each, which has work."""
-        return [queue for _, queue in self._database.write("losses/clear", task=task_id)]
+    def clear(self, task_id: int) -> list[Cleared]:
+        """Take back what others lost because of a task that was convicted; return each of them."""
+        return [Cleared(*row) for row in self._database.write("losses/clear", task=task_id)]
 
 
 def _lost(row: Row, why: Literal["expired", "owner gone"]) -> LostLease:

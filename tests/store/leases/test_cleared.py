@@ -3,7 +3,9 @@
 import pytest
 
 from leasehold.model.failure import loss
-from leasehold.store.workers import PulseQuery
+from leasehold.model.failure.failure import Failure
+from leasehold.model.failure.loss import Reclaim
+from leasehold.store.workers import Cleared, PulseQuery
 from tests.store import work
 from tests.store.model.invariants import check_everything
 from tests.store.work import claim, claim_one, look, register, submit
@@ -33,8 +35,8 @@ def test_s12_those_that_were_lost_with_a_convicted_task_are_not_charged_and_stan
     lose_all()
     lose_all()
     later = submit(store, "d", "e")
-    assert store.losses.clear(poison) == ["default", "default"]
-    assert store.workers.pulse(PulseQuery()).suspects == {"!a"}
+    assert store.losses.clear(poison) == [Cleared(first, "default", "READY"), Cleared(third, "default", "READY")]
+    assert store.workers.pulse(PulseQuery()).suspects == {("!a", 2)}
     found = claim(store, worker, routes=["a"])
     assert [lease.task_id for lease in found] == [first, third, *later]
     assert {(lease.attempt, lease.losses, lease.failures) for lease in found} == {(1, 0, 1)}
@@ -62,7 +64,7 @@ def test_a_loss_of_another_worker_stays(store, worker, lose_all):
     lose_all(most=1)
     lose_all()
     lose_all()
-    assert store.losses.clear(poison) == ["default"]
+    assert store.losses.clear(poison) == [Cleared(first, "default", "READY")]
     lease = claim_one(store, worker, routes=["a"])
     assert (lease.task_id, lease.losses, lease.failures) == (first, 1, 1)
     check_everything(store)
@@ -73,7 +75,7 @@ def test_one_that_is_still_a_suspect_after_clearing_stays_apart(store, worker, l
     lose_all()
     lose_all()
     assert [lose_all(most=1), lose_all(most=1)] == [[other], [other]]
-    assert store.losses.clear(poison) == ["default"]
+    assert store.losses.clear(poison) == [Cleared(other, "default", "READY")]
     assert claim(store, worker, routes=["a"]) == []
     assert sorted(lease.losses for lease in claim(store, worker, routes=["!a"])) == [2, 2]
     check_everything(store)
@@ -93,14 +95,40 @@ def test_losses_of_an_earlier_epoch_are_not_taken_back_from_a_later_one(store, w
     check_everything(store)
 
 
-def test_what_runs_or_waits_for_a_retry_keeps_its_losses_until_it_ends(store, worker, lose_all, clock):
-    running, retrying, poison = submit(store, "a", "b", "c")
+def test_s12_what_runs_or_waits_for_a_retry_is_cleared_where_it_stands_once(store, worker, lose_all, clock):
+    """Its lease stands, and so does the time of its retry."""
+    running, retrying, asked, poison = submit(store, *"abcd")
     lose_all()
     lose_all()
     claimed = {lease.task_id: lease for lease in claim(store, worker, routes=["!a"])}
     store.leases.settle([work.retry(claimed[retrying], 3600)])
+    store.tasks.cancel(asked, Failure("CANCELLED", "no more").text())
+    assert store.losses.clear(poison) == [
+        Cleared(running, "default", "RUNNING"),
+        Cleared(retrying, "default", "NEW"),
+        Cleared(asked, "default", "RUNNING"),
+    ]
     assert store.losses.clear(poison) == []
-    assert work.finish(store, [claimed[running]])
+    check_everything(store)
+    assert work.finish(store, [claimed[running], claimed[asked]])
+    clock.advance(3500)
+    assert store.stages.make_due().count == 0
+    clock.advance(200)
+    store.stages.make_due()
+    [again] = claim(store, worker, routes=["a"])
+    assert (again.task_id, again.attempt, again.losses, again.failures) == (retrying, 2, 0, 2)
+    check_everything(store)
+
+
+def test_s12_one_that_was_cleared_while_it_ran_and_is_lost_again_stands_with_all_others(store, worker, lose_all):
+    first, second, poison = submit(store, *"abc")
+    lose_all()
+    lose_all()
+    held = {one.task_id: one for one in claim(store, worker, routes=["!a"])}
+    assert len(store.losses.clear(poison)) == 2
+    lost = {one.task_id: one for one in store.losses.of_worker(worker)}
+    store.leases.reclaim([loss.decide(lost[first], ()), Reclaim(second, held[second].fence, "released")])
+    assert [lease.task_id for lease in claim(store, register(store, 300), routes=["a"])] == [first, second]
     check_everything(store)
 
 

@@ -148,7 +148,7 @@ def test_s12_after_a_second_loss_only_a_claim_for_suspects_finds_a_task(store, w
         claim_one(store, worker, routes=["a"])
         lose(store, clock)
     assert claim(store, worker, routes=["a"]) == []
-    assert store.workers.pulse(PulseQuery()).suspects == {"!a"}
+    assert store.workers.pulse(PulseQuery()).suspects == {("!a", 2)}
     suspect = claim_one(store, worker, routes=["!a"])
     assert suspect.is_suspect
     store.leases.settle([work.retry(suspect, 1)])

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Iterator
-from itertools import pairwise
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import pairwise, product
 
 from tests.support.oracle.evidence import Event, Evidence
 
@@ -17,6 +17,7 @@ COUNTED = {"claimed": 1, "released": -1}
 # Before a ready task there may be some others.
 SWEEP_LATE = 60 * SECOND
 CLAIM_LATE = 120 * SECOND
+CLEAR_LATE = 30 * SECOND
 
 
 def s1_fences(evidence: Evidence) -> Iterator[str]:
@@ -124,6 +125,52 @@ def s12_attempts(evidence: Evidence) -> Iterator[str]:
         for event in events:
             if event.fields.get("began") is False and (task, event.fence) in began:
                 yield f"attempt {event.fence} of task {task} began, and its loss was not counted"
+    yield from _miscleared(evidence)
+
+
+def _miscleared(evidence: Evidence) -> Iterator[str]:
+    """A loss is taken back once, of a worker that the convicted task lost too, and soon once nothing goes wrong."""
+    lost: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+    losses = "SELECT task_id, worker, fence, at, detail FROM event WHERE name = 'reclaimed'"
+    for task, worker, fence, at, detail in evidence.look(losses):
+        if "losses" in json.loads(detail):
+            lost[task].append((worker, fence, at))
+    for task, events in list(evidence.events.items()):
+        cleared = Counter(one for event in events if event.name == "cleared" for one in event.fields["workers"])
+        if cleared - Counter(worker for worker, _, _ in lost[task]):
+            yield f"losses of task {task} were taken back twice"
+        yield from _foreign_losses(task, events, lost)
+    if evidence.calm_at is not None and not evidence.pruned:
+        yield from _uncleared(evidence, lost, evidence.calm_at)
+
+
+def _foreign_losses(task: int, events: list[Event], lost: Mapping[int, list[tuple[int, int, int]]]) -> Iterator[str]:
+    first = 0
+    for event in events:
+        if event.name == "revived":
+            first = event.fence or 0
+        elif event.name == "cleared":
+            own = {worker for worker, fence, _ in lost[task] if first < fence <= (event.fence or 0)}
+            known = {worker for worker, _, _ in lost[event.fields["by"]]}
+            if not own.intersection(known).issuperset(event.fields["workers"]):
+                yield f"event {event.id} took back losses that task {task} did not have by {event.fields['by']}"
+
+
+def _uncleared(evidence: Evidence, lost: Mapping[int, list[tuple[int, int, int]]], calm_at: int) -> Iterator[str]:
+    verdicts = [
+        (event.at, {worker for worker, _, _ in lost[task]}, task)
+        for task, events in list(evidence.events.items())
+        for event in events
+        if event.name == "failed" and {"losses", "signal"} <= event.fields.get("context", {}).keys()
+    ]
+    for task, events in list(evidence.events.items()):
+        cleared = {one for event in events if event.name == "cleared" for one in event.fields["workers"]}
+        first = max((event.fence or 0 for event in events if event.name == "revived"), default=0)
+        ended = max((event.at for event in events if event.ends), default=0)
+        charged = [(worker, at) for worker, fence, at in lost[task] if fence > first and worker not in cleared]
+        for (worker, since), (at, workers, by) in product(charged, verdicts):
+            if by != task and worker in workers and ended - max(at, since, calm_at) > CLEAR_LATE:
+                yield f"task {task} stayed charged for worker {worker}, which task {by} killed"
 
 
 def _miscounted(task: int, events: list[Event], most: int) -> Iterator[str]:
@@ -176,9 +223,11 @@ def _idle_waits(evidence: Evidence, calm_at: int) -> Iterator[str]:
 
 
 def _unclaimed(task: int, events: list[Event], calm_at: int) -> Iterator[str]:
+    losses = 0
     for before, event in pairwise(events):
+        losses = 0 if before.name == "revived" else before.fields.get("losses", losses)
         is_back = before.name in ("reclaimed", "released") and not before.ends and not before.fields.get("delay_us")
         is_ready = before.name == "advanced" or is_back
         waited = event.at - max(calm_at, before.at)
-        if is_ready and event.name == "claimed" and waited > CLAIM_LATE:
+        if is_ready and event.name == "claimed" and waited > CLAIM_LATE + 2 ** max(0, losses - 3) * SECOND:
             yield f"task {task} was ready for {waited // SECOND} s before event {event.id}"

@@ -100,6 +100,8 @@ def s6_journal(evidence: Evidence) -> Iterator[str]:
             continue
         last = events[-1]
         expected = AFTER.get(last.name)
+        if last.name == "cleared":
+            expected = {"RUNNING": {"lease"}, "NEW": {"waiting"}, "READY": {"ready"}}[last.fields["status"]]
         if expected is None:
             expected = {"outcome"} if last.ends else {"waiting" if last.fields.get("delay_us") else "ready"}
         for place, _, _ in evidence.places[task]:
@@ -111,7 +113,7 @@ def s6_journal(evidence: Evidence) -> Iterator[str]:
 
 
 def _early_retries(task: int, events: list[Event]) -> Iterator[str]:
-    for before, after in pairwise(events):
+    for before, after in pairwise(event for event in events if event.fields.get("status") != "NEW"):
         if before.name in ("retried", "reclaimed") and after.name == "advanced":
             due_at = before.at + int(before.fields.get("delay_us", 0))
             if after.at < due_at:

@@ -17,6 +17,7 @@ from leasehold.insight.explain.workers import LiveWorker, LiveWorkers
 from leasehold.insight.limits import CLAIM_SECONDS_MAX
 from leasehold.insight.read.deadletters import DeadLetter
 from leasehold.insight.wording import several, until
+from leasehold.model.failure.loss import required_age
 from leasehold.model.names import base_of, route
 from leasehold.model.revival import LetterState
 from leasehold.model.status import Status
@@ -131,11 +132,7 @@ def _claimable(standing: Standing, workers: LiveWorkers, task: OpenTask) -> Caus
         why = f"{who} waits because every worker that could run it is busy: {taken} of {places} places are taken, and"
         return _make(CauseCode.WORKERS_BUSY, task, f"{why} {before}.", f"Wait, or start another worker with {WORKER}.")
     if task.is_suspect:
-        why = (
-            f"{who} has lost two workers or more, so that it is run alone: isolated if its kind can be, or else when a"
-        )
-        advice = f"Wait; `leasehold show {standing.job_id}` has how its workers were lost."
-        return _make(CauseCode.SUSPECT, task, f"{why} worker has nothing else to do.", advice)
+        return _suspect(standing, task, now - min(one.started_at for one in able))
     waited = now - task.since
     if not ahead and waited > CLAIM_SECONDS_MAX * clock.SECOND:
         why = f"{who} has been ready for {since(task.since, now)} although {free[0].name} has a free place."
@@ -143,6 +140,19 @@ def _claimable(standing: Standing, workers: LiveWorkers, task: OpenTask) -> Caus
         return _make(CauseCode.LATE, task, why, advice)
     why = f"{who} starts at any moment: {free[0].name} has a free place, and {before}."
     return _make(CauseCode.ABOUT_TO_START, task, why, "Wait.")
+
+
+def _suspect(standing: Standing, task: OpenTask, age_us: int) -> Cause:
+    """Explain a suspect. `age_us`: for how long the oldest worker that could run it has been there."""
+    who, advice = subject(task), f"Wait; `leasehold show {standing.job_id}` has how its workers were lost."
+    seconds = required_age(task.losses)
+    if age_us < seconds * clock.SECOND:
+        why = f"{who} has lost {task.losses} workers, so that only one that has run for {seconds:,.0f} s may claim it,"
+        why += f" and none has: the oldest started {age_us // clock.SECOND:,} s ago."
+    else:
+        why = f"{who} has lost two workers or more, so that it is run alone: isolated if its kind can be, or else when"
+        why += " a worker has nothing else to do."
+    return _make(CauseCode.SUSPECT, task, why, advice)
 
 
 def _places(workers: Iterable[LiveWorker], queue: str) -> tuple[int, int]:

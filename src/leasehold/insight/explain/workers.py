@@ -24,6 +24,7 @@ class LiveWorker(Struct, frozen=True):
     name: str
     serving: Serving | None
     running: dict[str, int]
+    started_at: int
 
     def runs(self, route: str) -> bool:
         return self.serving is None or route in self.serving.routes
@@ -70,4 +71,4 @@ def _is_alive(worker: RegisteredWorker, now: int, me: Owner, is_gone: IsGone) ->
 
 
 def _live(worker: RegisteredWorker) -> LiveWorker:
-    return LiveWorker(worker.id, str(worker.owner), worker.serving, dict(worker.running))
+    return LiveWorker(worker.id, str(worker.owner), worker.serving, dict(worker.running), worker.started_at)

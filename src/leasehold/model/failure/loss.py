@@ -12,7 +12,14 @@ from msgspec import Struct, json, structs
 
 from leasehold.model.failure.failure import Failure
 from leasehold.model.lease import SUSPECT_LOSSES, LeaseKey
-from leasehold.model.limits import LOSS_DELAY_SECONDS, LOSS_DELAY_SECONDS_MAX, LOSS_OTHERS_MAX
+from leasehold.model.limits import (
+    LOSS_DELAY_SECONDS,
+    LOSS_DELAY_SECONDS_MAX,
+    LOSS_OTHERS_MAX,
+    LOSSES_MAX,
+    SUSPECT_AGE_SECONDS,
+    SUSPECT_AGE_SECONDS_MAX,
+)
 from leasehold.model.retry import jitter_of
 
 SUSPECT_PREFIX: Final = "!"
@@ -50,9 +57,32 @@ def suspect_route(route: str) -> str:
     return SUSPECT_PREFIX + route
 
 
+def route_of(name: str) -> str:
+    """Return the route that a route of suspects is for."""
+    return name.removeprefix(SUSPECT_PREFIX)
+
+
 def ready_route(route: str, losses: int) -> str:
     """Name the route under which a task that has lost so many workers is ready."""
     return suspect_route(route) if losses >= SUSPECT_LOSSES else route
+
+
+def required_age(losses: int) -> float:
+    """Return for how many seconds a worker must have lived before it may claim a suspect with so many losses.
+
+    Its third loss means that a worker died although the suspect ran apart. From then on the next one must have lived
+    longer each time, so that workers that die soon after their start, whatever they run, cannot spend all its losses.
+    """
+    if losses <= SUSPECT_LOSSES:
+        return 0.0
+    return float(min(SUSPECT_AGE_SECONDS * 2.0 ** min(losses - SUSPECT_LOSSES - 1, 30), SUSPECT_AGE_SECONDS_MAX))
+
+
+def claimable_losses(age: float) -> int:
+    """Return the most losses that a suspect may have for a worker that has lived so many seconds to claim it."""
+    if age >= SUSPECT_AGE_SECONDS_MAX:
+        return LOSSES_MAX
+    return SUSPECT_LOSSES + int(age / SUSPECT_AGE_SECONDS).bit_length()
 
 
 def decide(lost: LostLease, pending: Collection[tuple[int, int]], held: Collection[LeaseKey] = ()) -> Reclaim:

@@ -19,6 +19,7 @@ READY: Final = "ready"
 LEASE: Final = "lease"
 OUTCOME: Final = "outcome"
 NOWHERE: Final = "nowhere"
+CLEARED_AT: Final = {"NEW": WAITING, "RUNNING": LEASE}  # where a task stays while losses are taken back
 BEGUN: Final = frozenset({WAITING, READY})
 ENDS: Final[dict[str, str]] = {Name.DONE: Status.DONE, Name.FAILED: Status.ERROR, Name.CANCELLED: Status.CANCELLED}
 
@@ -133,7 +134,8 @@ def _claim(state: TaskState, event: EventLine) -> None:
 
 def _clear(state: TaskState, event: EventLine) -> None:
     """Take back losses that another task was convicted of: those attempts were not spent either."""
-    _stand(state, event, READY, WAITING)
+    stays = CLEARED_AT.get(_fact(event, "status"))
+    _stand(state, event, *((READY, WAITING) if stays is None else (stays,)))
     losses = _fact(event, "losses")
     if not isinstance(losses, int) or not 0 <= losses < state.losses:
         raise _Differs("its losses", f"fewer than {state.losses}", losses)
@@ -141,7 +143,8 @@ def _clear(state: TaskState, event: EventLine) -> None:
     state.losses = losses
     _same("its fence", state.fence, event.fence)
     _same("its attempt", state.attempt, event.attempt)
-    state.move(READY)
+    if stays is None:
+        state.move(READY)
 
 
 def _begin_epoch(state: TaskState, event: EventLine) -> None:

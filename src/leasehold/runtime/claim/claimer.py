@@ -6,14 +6,14 @@ does not poll while it is idle. It claims only while there is a connection for c
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 
 from leasehold import clock
 from leasehold.model.failure.loss import Reclaim
 from leasehold.model.lanes import Hints, suspect_lanes
 from leasehold.model.lease import Lease
-from leasehold.model.limits import BRANCHES_LOOK_MAX, CLAIM_MAX, SUSPECTS_MAX
+from leasehold.model.limits import BRANCHES_LOOK_MAX, CLAIM_MAX
 from leasehold.model.names import base_of, family_of
 from leasehold.runtime import limits
 from leasehold.runtime.attempt import Attempt
@@ -166,9 +166,9 @@ class Claimer:
         self._branches.resume(queues)
         self.wake()
 
-    def on_suspects(self, routes: frozenset[str]) -> None:
-        """Note which routes have suspects that are ready."""
-        if self.suspects.on_pulse(routes):
+    def on_suspects(self, ready: Collection[tuple[str, int]]) -> None:
+        """Note which routes have suspects that are ready, with their losses."""
+        if self.suspects.on_pulse(ready):
             self.wake()
 
     def on_branch_ready(self) -> None:
@@ -282,7 +282,7 @@ class Claimer:
     def claim_suspects(self) -> int:
         """Claim a few suspects that run isolated, or one that runs alone in an idle worker; return how many."""
         count = 0
-        if self.suspects.has(isolated=True) and (most := SUSPECTS_MAX - self._held.suspects()) > 0:
+        if self.suspects.has(isolated=True) and (most := self.suspects.at_once() - self._held.suspects()) > 0:
             count = self._claim_each_group(most, isolated=True)
         if self.suspects.has(isolated=False) and self._held.is_empty:
             self.suspects.on_alone()
@@ -302,10 +302,11 @@ class Claimer:
         asked_at, routes = clock.uptime(), self.suspects.routes(isolated=isolated)
         if most <= 0:
             return 0
+        lanes = suspect_lanes(queues, self.suspects.losses_max())
         if self._is_limited(queues[0]):
-            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most)
+            claimed = self._store.leases.claim_limited(self._worker, queues[0], routes, most, lanes[0])
         else:
-            claimed = self._store.leases.claim(self._worker, suspect_lanes(queues), routes, most)
+            claimed = self._store.leases.claim(self._worker, lanes, routes, most)
         self._take_up(claimed, asked_at, alone=not isolated)
         return len(claimed.leases)
 

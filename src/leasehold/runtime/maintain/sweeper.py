@@ -21,6 +21,7 @@ class Sweeper:
         self._events = events
         self._swept_to = 0
         self._sweeps = 0
+        self.reclaimed = 0
 
     @property
     def since(self) -> int:
@@ -64,6 +65,7 @@ class Sweeper:
         reclaimed = self._store.leases.reclaim(leases) if leases else []
         if reclaimed:
             self._events.leases_reclaimed(len(reclaimed), why)
+            self.reclaimed += len(reclaimed)
         return reclaimed
 
 

@@ -14,9 +14,9 @@ from msgspec import structs
 from leasehold import clock
 from leasehold.model.owner import Owner
 from leasehold.runtime.claim import pending_file
-from leasehold.runtime.claim.suspects import clear_suspects
 from leasehold.runtime.limits import PULSE_SECONDS, PULSE_SECONDS_MIN, SEEN_SECONDS, UPKEEP_SHUTDOWN_SECONDS
 from leasehold.runtime.maintain.cleaner import Cleaner
+from leasehold.runtime.maintain.clearing import Clearing
 from leasehold.runtime.maintain.orchestrator import Orchestrator
 from leasehold.runtime.maintain.sweeper import Sweeper
 from leasehold.runtime.observe.events import EventLog
@@ -53,6 +53,7 @@ class Upkeep:
         self._on_returned = on_returned
         self._wants_work = wants_work
         self._orchestrator = Orchestrator(store)
+        self._clearing = Clearing(store, events)
         self._sweeper = Sweeper(store, events, read_pending)
         self._seen_at = clock.uptime()  # it has just been registered
         self._cleaner = Cleaner(store)
@@ -89,7 +90,8 @@ class Upkeep:
         """Poll once and act on the answer; return how long to wait before the next poll."""
         query = structs.replace(self._query, wants_work=self._wants_work(), since=self._sweeper.since)
         pulse = self._store.workers.pulse(query)
-        queues = self._clear_suspects() if pulse.suspects else set()  # before the claimer is asked to try them
+        clear = partial(self._clearing.clear, pulse, self._sweeper.reclaimed)
+        queues = self._try(partial(self._sweep, clear))  # before suspects are claimed
         self.on_pulse(pulse)
         queues |= self._act(pulse)
         self._sweeper.swept(pulse.now)
@@ -120,21 +122,18 @@ class Upkeep:
         steps.append(partial(self._cleaner.clean, pulse.now))
         queues: set[str] = set()
         for step in steps:
-            try:
-                queues |= step()
-            except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
-                self._events.component_failed("upkeep", error)
+            queues |= self._try(step)
         return queues
 
     def _sweep(self, step: Callable[[], set[str]]) -> set[str]:
-        """Take leases back; their tasks return to their places, which the claimer may have passed."""
+        """Take leases or losses back; their tasks return to their places, which the claimer may have passed."""
         if queues := step():
             self._on_returned()
         return queues
 
-    def _clear_suspects(self) -> set[str]:
+    def _try(self, step: Callable[[], set[str]]) -> set[str]:
         try:
-            return clear_suspects(self._store, self._events)
+            return step()
         except Exception as error:  # noqa: BLE001 — its trouble must not keep the others from being done
             self._events.component_failed("upkeep", error)
             return set()

@@ -4,8 +4,8 @@
 WITH clock AS MATERIALIZED (SELECT leasehold.leasehold_now() AS now),
 lane AS MATERIALIZED (
     SELECT lanes.* FROM ROWS FROM (
-        jsonb_to_recordset(%(lanes)s::jsonb) AS (queue text, low smallint, high smallint, after bigint)
-    ) WITH ORDINALITY AS lanes (queue, low, high, after, number)
+        jsonb_to_recordset(%(lanes)s::jsonb) AS (queue text, low smallint, high smallint, after bigint, losses smallint)
+    ) WITH ORDINALITY AS lanes (queue, low, high, after, losses, number)
     LEFT JOIN leasehold.queue ON queue.name = lanes.queue
     LEFT JOIN leasehold.queue AS family ON family.name = split_part(lanes.queue, '/', 1) || '/*'
         AND strpos(lanes.queue, '/') > 0
@@ -18,7 +18,7 @@ chosen AS MATERIALIZED (
     SELECT row.ctid AS place FROM lane CROSS JOIN LATERAL (
         SELECT ready.ctid FROM leasehold.ready
         WHERE ready.queue = lane.queue AND ready.priority BETWEEN lane.low AND lane.high
-          AND ready.position > lane.after
+          AND ready.position > lane.after AND (lane.losses IS NULL OR ready.losses <= lane.losses)
           AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb)))
         ORDER BY ready.priority DESC, ready.position LIMIT %(most)s::integer FOR UPDATE SKIP LOCKED
     ) AS row

@@ -9,5 +9,12 @@ WHERE letter.failure::jsonb -> 'context' ->> 'losses' IS NOT NULL
       IS NOT NULL
   AND EXISTS (SELECT 1 FROM leasehold.event AS own
       JOIN leasehold.event AS other ON other.worker = own.worker AND other.name = 'reclaimed'
-      JOIN leasehold.ready ON ready.task_id = other.task_id AND ready.losses > 0
-      WHERE own.task_id = letter.task_id AND own.name = 'reclaimed' AND other.task_id <> letter.task_id)
+      WHERE own.task_id = letter.task_id AND own.name = 'reclaimed' AND own.detail::jsonb ->> 'losses' IS NOT NULL
+        AND other.task_id <> letter.task_id AND other.detail::jsonb ->> 'losses' IS NOT NULL
+        AND (EXISTS (SELECT 1 FROM leasehold.ready WHERE ready.task_id = other.task_id AND ready.losses > 0)
+          OR EXISTS (SELECT 1 FROM leasehold.waiting WHERE waiting.task_id = other.task_id AND waiting.losses > 0)
+          OR EXISTS (SELECT 1 FROM leasehold.lease WHERE lease.task_id = other.task_id AND lease.losses > 0))
+        AND other.fence > coalesce((SELECT max(revival.fence) FROM leasehold.event AS revival
+            WHERE revival.task_id = other.task_id AND revival.name = 'revived'), 0)
+        AND NOT EXISTS (SELECT 1 FROM leasehold.event AS earlier WHERE earlier.task_id = other.task_id
+            AND earlier.name = 'cleared' AND earlier.detail::jsonb -> 'workers' @> to_jsonb(other.worker)))

@@ -10,8 +10,9 @@ SELECT clock.now,
             AND ready.route = ANY(ARRAY(SELECT jsonb_array_elements_text(%(routes)s::jsonb))))
             ELSE false END AS ready,
     EXISTS (SELECT 1 FROM leasehold.ready WHERE strpos(ready.queue, '/') > 0) AS branched,
-    (SELECT coalesce(json_agg(DISTINCT route), '[]'::json)::text FROM leasehold.ready
+    (SELECT coalesce(json_agg(DISTINCT jsonb_build_array(route, losses)), '[]'::json)::text FROM leasehold.ready
         WHERE left(route, 1) = '!') AS suspects,
+    (SELECT max(id) FROM leasehold.dead_letter WHERE error_class = 'WORKER_CRASHED') AS crashed,
     (SELECT coalesce(json_agg(json_build_array(name, capacity)), '[]'::json)::text
         FROM leasehold.queue WHERE capacity IS NOT NULL) AS limited,
     (SELECT coalesce(json_agg(json_build_array(task_id, fence, cancel_reason)), '[]'::json)::text

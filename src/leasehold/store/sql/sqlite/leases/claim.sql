@@ -9,6 +9,7 @@ WHERE EXISTS (SELECT 1 FROM main.ready) AND ready.position IN (
     WHERE candidate.queue = lane.value ->> 'queue'
       AND candidate.priority BETWEEN lane.value ->> 'low' AND lane.value ->> 'high'
       AND candidate.position > lane.value ->> 'after'
+      AND (lane.value ->> 'losses' IS NULL OR candidate.losses <= lane.value ->> 'losses')
       AND candidate.route IN (SELECT value FROM json_each(:routes))
     ORDER BY candidate.priority DESC, candidate.position LIMIT :most)
   AND NOT EXISTS (SELECT 1 FROM main.queue WHERE queue.paused AND (queue.name = lane.value ->> 'queue'

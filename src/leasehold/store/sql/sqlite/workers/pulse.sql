@@ -8,7 +8,9 @@ SELECT leasehold_now() AS now,
         WHERE ready.queue IN (SELECT value FROM json_each(:queues))
           AND ready.route IN (SELECT value FROM json_each(:routes))) ELSE 0 END AS ready,
     EXISTS (SELECT 1 FROM main.ready WHERE instr(ready.queue, '/') > 0) AS branched,
-    (SELECT json_group_array(DISTINCT route) FROM main.ready WHERE substr(route, 1, 1) = '!') AS suspects,
+    (SELECT json_group_array(json_array(route, losses))
+        FROM (SELECT DISTINCT route, losses FROM main.ready WHERE substr(route, 1, 1) = '!')) AS suspects,
+    (SELECT max(id) FROM main.dead_letter WHERE error_class = 'WORKER_CRASHED') AS crashed,
     (SELECT json_group_array(json_array(name, capacity))
         FROM main.queue WHERE capacity IS NOT NULL) AS limited,
     (SELECT json_group_array(json_array(task_id, fence, cancel_reason))
