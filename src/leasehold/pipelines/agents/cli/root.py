@@ -17,6 +17,7 @@ VERBS: Final = {
     "cancel": "children",
     "status": "status",
     "events": "events",
+    "report": "report",
     "verify": "status",
 }
 

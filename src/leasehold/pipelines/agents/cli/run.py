@@ -2,25 +2,32 @@
 
 from __future__ import annotations
 
-import sys
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from leasehold.pipelines.agents.cli.options import PlainBoard, child_line, lanes_line
-from leasehold.pipelines.agents.coordinator.plan_run import PlanProgress, PlanRun, Show, check_repositories
+from leasehold.pipelines.agents.cli.options import lanes_line
+from leasehold.pipelines.agents.coordinator.plan_run import PlanProgress, PlanRun, check_repositories
 from leasehold.pipelines.agents.coordinator.session import AgentSession, SessionRequest, start_session
 from leasehold.pipelines.agents.coordinator.snapshot import ChildRow, SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.errors import SessionEnded
 from leasehold.pipelines.agents.place import AgentsPlace, open_place
 from leasehold.pipelines.agents.plan import AgentPlan, read_plan
 from leasehold.pipelines.agents.sessions import SessionTerms
+from leasehold.pipelines.agents.view.board_lines import line_of, make_lines
+from leasehold.pipelines.agents.view.board_rows import status_of
+from leasehold.pipelines.agents.view.report import write_report
+from leasehold.pipelines.agents.view.words import headline
 from leasehold.pipelines.shell.options import SIGNALLED, help_with_examples, url_option
+from leasehold.pipelines.shell.run_loop import live_display
 from leasehold.processes import Stop, stop_on_signals
+
+if TYPE_CHECKING:
+    from leasehold.pipelines.agents.view.board import Board
 
 FAILED: Final = 1
 
@@ -74,7 +81,7 @@ def _run(session: AgentSession, found: AgentPlan, stop: Stop, *, again: bool, pl
         click.echo(f"Run them again, and what waits for them, with: {command} --again")
         session.leave(is_complete=False)
         return FAILED
-    with _board() as show:
+    with live_display(_make_board, make_lines) as show:
         progress = plan_run.run(stop, show)
     if stop.number is None:
         session.leave()
@@ -89,12 +96,10 @@ def _stop(session: AgentSession, progress: PlanProgress, stop: Stop, command: st
     return SIGNALLED + (stop.number or 0)
 
 
-@contextmanager
-def _board() -> Iterator[Show]:
-    if not sys.stderr.isatty():
-        yield PlainBoard()
-        return
-    yield PlainBoard()
+def _make_board() -> Callable[[SessionSnapshot], Board]:
+    from leasehold.pipelines.agents.view.board import make_board
+
+    return make_board()
 
 
 def _latest_rows(snapshot: SessionSnapshot) -> list[ChildRow]:
@@ -102,8 +107,10 @@ def _latest_rows(snapshot: SessionSnapshot) -> list[ChildRow]:
 
 
 def _print_end(place: AgentsPlace, snapshot: SessionSnapshot) -> None:
+    rows = _latest_rows(snapshot)
     click.echo("")
-    for row in _latest_rows(snapshot):
-        click.echo(child_line(row))
+    for row in rows:
+        click.echo(line_of(row))
+    click.echo(headline(Counter(map(status_of, rows)))[0])
     click.echo(lanes_line(snapshot))
-    click.echo(f"evidence: {place.home(snapshot.parent_session_id) / 'children'}")
+    click.echo(f"report: {write_report(place, snapshot.parent_session_id)}")

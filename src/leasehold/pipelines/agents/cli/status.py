@@ -8,13 +8,15 @@ from typing import Any
 
 import click
 
-from leasehold.pipelines.agents.cli.options import child_line, lanes_line, place_options
+from leasehold.pipelines.agents.cli.options import lanes_line, place_options
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.events import present
 from leasehold.pipelines.agents.place import AgentsPlace, open_place
 from leasehold.pipelines.agents.records.records import Transaction
 from leasehold.pipelines.agents.sessions import ParentSession, read_session
 from leasehold.pipelines.agents.verify import verify as verify_records
+from leasehold.pipelines.agents.view.board_lines import line_of
+from leasehold.pipelines.agents.view.board_rows import counts_of
 from leasehold.pipelines.shell.options import help_with_examples, json_option
 from leasehold.pipelines.shell.text import count, counts_text
 
@@ -48,11 +50,12 @@ def _sessions(place: AgentsPlace) -> list[ParentSession]:
 
 
 def _show(session: ParentSession, snapshot: SessionSnapshot, *, is_whole: bool) -> None:
+    counts = {status.value: number for status, number in counts_of(snapshot).items()}
     state = "coordinated" if session.coordinator else "without a coordinator"
-    click.echo(f"{session.parent_session_id}  {state}: {counts_text(snapshot.counts, 'no children')}")
+    click.echo(f"{session.parent_session_id}  {state}: {counts_text(counts, 'no children')}")
     if is_whole:
         for row in snapshot.rows:
-            click.echo(f"  {child_line(row)}  [{row.child_id}]")
+            click.echo(f"  {line_of(row)}  [{row.child_id}]")
         click.echo(f"  {lanes_line(snapshot)}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Final
 
 from rich.console import Console, ConsoleOptions, RenderResult
@@ -16,7 +16,9 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-from leasehold.pipelines.agents.view.board_rows import BoardLane, BoardRow, BoardSession, chosen_rows, status_of
+from leasehold.pipelines.agents.child_budget import BudgetLane, LaneTotal
+from leasehold.pipelines.agents.coordinator.snapshot import ChildRow, SessionSnapshot
+from leasehold.pipelines.agents.view.board_rows import chosen_rows, counts_of, end_words, status_of
 from leasehold.pipelines.agents.view.values import ChildStatus
 from leasehold.pipelines.agents.view.words import SHOWN_FIRST, TONES, lane_words
 from leasehold.pipelines.shell.html.page import SIGNS, Tone
@@ -27,24 +29,23 @@ NAME_SHARE: Final = 4  # a name takes at most a quarter of the width
 NAME_MAX: Final = 32
 BAR_WIDTH: Final = 24
 HEADING_LINES: Final = 5  # title, counts, a blank line, heads, what has no room
-ROWS_MIN: Final = 3
+ROWS_MIN: Final = 2
 
 
 class Board:
     """Draws one snapshot, in the width and height that there are."""
 
-    def __init__(self, session: BoardSession, seconds: float) -> None:
+    def __init__(self, session: SessionSnapshot, seconds: float) -> None:
         self._session = session
         self._seconds = seconds
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """Yield the parts of the board."""
         width = options.max_width
-        counts = Counter(map(status_of, self._session.rows))
-        counts[ChildStatus.WAITING] += len(self._session.waiting)
+        counts = counts_of(self._session)
         yield self._title(width)
         yield _counts_line(counts)
-        yield _lanes(self._session.lanes.items(), width)
+        yield _lanes(self._session.lanes, width)
         room = max(ROWS_MIN, console.size.height - HEADING_LINES - len(self._session.lanes) - 1)
         shown = chosen_rows(self._session.rows, room)
         if shown:
@@ -60,7 +61,7 @@ class Board:
         return Text.assemble((name, "bold"), "  ", (clock, "dim"))
 
 
-def make_board() -> Callable[[BoardSession], Board]:
+def make_board() -> Callable[[SessionSnapshot], Board]:
     """Return what draws snapshots; the clock of the board starts now."""
     began = time.monotonic()
     return lambda session: Board(session, time.monotonic() - began)
@@ -72,11 +73,11 @@ def _counts_line(counts: Counter[ChildStatus]) -> Text:
     return Text("  ", no_wrap=True, overflow="ellipsis").join(parts) if parts else Text("no children yet", style="dim")
 
 
-def _lanes(lanes: Iterable[tuple[str, BoardLane]], width: int) -> Table:
+def _lanes(lanes: Mapping[BudgetLane, LaneTotal], width: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(no_wrap=True, overflow="ellipsis")
-    for name, lane in lanes:
+    for name, lane in lanes.items():
         bar = "" if lane.limit is None else _bar(lane.limit, lane.spent, min(BAR_WIDTH, width // 4))
         of = "" if lane.limit is None else f" of {lane.limit:,}, {lane.limit - lane.spent:,} left"
         table.add_row(Text(lane_words(name), style="dim"), bar, Text(f"{lane.spent:,}{of}"))
@@ -90,7 +91,7 @@ def _bar(limit: int, spent: int, width: int) -> ProgressBar:
     )
 
 
-def _children(rows: Iterable[BoardRow], width: int) -> Table:
+def _children(rows: Iterable[ChildRow], width: int) -> Table:
     table = Table(box=None, padding=(0, 1, 0, 0), expand=True, header_style="dim", pad_edge=False)
     name_width = min(NAME_MAX, width // NAME_SHARE)
     table.add_column("child", no_wrap=True, max_width=name_width, overflow="ellipsis")
@@ -103,7 +104,7 @@ def _children(rows: Iterable[BoardRow], width: int) -> Table:
     return table
 
 
-def _cells(row: BoardRow, name_width: int, width: int) -> Iterator[Text]:
+def _cells(row: ChildRow, name_width: int, width: int) -> Iterator[Text]:
     status = status_of(row)
     colour = COLOURS[TONES[status]]
     yield Text.assemble((f"{SIGNS[TONES[status]]} ", colour), one_line(row.name, name_width - 2))
@@ -112,15 +113,14 @@ def _cells(row: BoardRow, name_width: int, width: int) -> Iterator[Text]:
     )
     for number in (row.tokens, row.solver_calls, row.seconds):
         yield Text(f"{number:,}" if number else "·", style="" if number else "dim")
-    line = f"{row.code}: {row.reason}" if row.code else row.line
-    yield Text(one_line(line, width), style=colour if row.code else "")
+    yield Text(one_line(end_words(row) or row.line, width), style=colour if row.code else "")
 
 
-def _phase(row: BoardRow, status: ChildStatus) -> str:
+def _phase(row: ChildRow, status: ChildStatus) -> str:
     return row.phase.value if status in (ChildStatus.RUNNING, ChildStatus.WAITING) else status.value
 
 
-def _hidden(shown: Iterable[BoardRow], counts: Counter[ChildStatus]) -> str:
+def _hidden(shown: Iterable[ChildRow], counts: Counter[ChildStatus]) -> str:
     more = counts - Counter(map(status_of, shown))
     parts = ", ".join(f"{more[one]:,} {one.value}" for one in SHOWN_FIRST if more[one])
     return f"and {parts}" if parts else ""

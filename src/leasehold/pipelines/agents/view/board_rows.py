@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Final, Protocol
+from collections import Counter
+from collections.abc import Sequence
+from typing import Final
 
+from leasehold.pipelines.agents.coordinator.snapshot import ChildRow, SessionSnapshot
 from leasehold.pipelines.agents.tokens import DispatchPhase
 from leasehold.pipelines.agents.view.codes import status_of_end
 from leasehold.pipelines.agents.view.values import TROUBLE, ChildStatus
@@ -13,54 +15,7 @@ WAITING_SHOWN: Final = 3
 ENDED_SHOWN: Final = 5  # of those that ended well, when there is room
 
 
-class BoardRow(Protocol):
-    """A child of a snapshot."""
-
-    @property
-    def child_id(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def phase(self) -> DispatchPhase: ...
-    @property
-    def tokens(self) -> int: ...
-    @property
-    def solver_calls(self) -> int: ...
-    @property
-    def seconds(self) -> int: ...
-    @property
-    def line(self) -> str: ...
-    @property
-    def code(self) -> str | None: ...
-    @property
-    def reason(self) -> str | None: ...
-    @property
-    def is_cancelled(self) -> bool: ...
-
-
-class BoardLane(Protocol):
-    """A budget of a snapshot."""
-
-    @property
-    def limit(self) -> int | None: ...
-    @property
-    def spent(self) -> int: ...
-
-
-class BoardSession(Protocol):
-    """A snapshot of a session."""
-
-    @property
-    def parent_session_id(self) -> str: ...
-    @property
-    def rows(self) -> Sequence[BoardRow]: ...
-    @property
-    def waiting(self) -> Sequence[str]: ...
-    @property
-    def lanes(self) -> Mapping[str, BoardLane]: ...
-
-
-def status_of(row: BoardRow) -> ChildStatus:
+def status_of(row: ChildRow) -> ChildStatus:
     match row.phase:
         case DispatchPhase.QUEUED:
             return ChildStatus.WAITING
@@ -70,9 +25,19 @@ def status_of(row: BoardRow) -> ChildStatus:
             return status_of_end(row.code)
 
 
-def chosen_rows(rows: Sequence[BoardRow], room: int) -> list[BoardRow]:
+def counts_of(session: SessionSnapshot) -> Counter[ChildStatus]:
+    """Count the children by how far they are; those that are not spawned yet wait."""
+    return Counter(map(status_of, session.rows)) + Counter({ChildStatus.WAITING: len(session.waiting)})
+
+
+def end_words(row: ChildRow) -> str:
+    """Return why a child ended otherwise than well: exit code (URM_CHILD_FAILED)."""
+    return f"{(row.reason or '').replace('_', ' ')} ({row.code})".strip() if row.code else ""
+
+
+def chosen_rows(rows: Sequence[ChildRow], room: int) -> list[ChildRow]:
     """Return the children to show, in so many rows: those that run, the last that ended badly, the next to run."""
-    by_status: dict[ChildStatus, list[BoardRow]] = {}
+    by_status: dict[ChildStatus, list[ChildRow]] = {}
     for row in rows:
         by_status.setdefault(status_of(row), []).append(row)
     running = by_status.get(ChildStatus.RUNNING, [])

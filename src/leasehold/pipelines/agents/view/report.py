@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Final
 
+from leasehold.pipelines.agents.child.files import write_durably
+from leasehold.pipelines.agents.place import AgentsPlace
 from leasehold.pipelines.agents.view.codes import explain_code
+from leasehold.pipelines.agents.view.read import read_view
 from leasehold.pipelines.agents.view.report_budgets import budget_cards
 from leasehold.pipelines.agents.view.report_children import (
     STATUS_FILTER,
@@ -32,6 +36,7 @@ from leasehold.pipelines.shell.html.page import Lead, PagePart, page
 from leasehold.pipelines.shell.html.parts import filters, proportions, tiles
 from leasehold.pipelines.shell.html.timeline import ROWS_MAX, TimelineSpan, time_line
 
+REPORT: Final = "report.html"
 ATTENTION_MAX: Final = 8
 REASON_MAX: Final = 200
 STYLE: Final = """
@@ -46,9 +51,18 @@ STYLE: Final = """
 """  # noqa: E501 — one rule a line
 
 
+def write_report(place: AgentsPlace, parent_session_id: str, path: Path | None = None) -> Path:
+    """Write the report of a session, in its own folder unless another file is named; return where it is."""
+    target = (path or place.home(parent_session_id) / REPORT).absolute()
+    target.parent.mkdir(parents=True, exist_ok=True)
+    content = report_page(read_view(place, parent_session_id, target)).encode("utf-8", "backslashreplace")
+    write_durably(target, [content])
+    return target
+
+
 def report_page(view: SessionView) -> str:
     """Return the report as one HTML file."""
-    sentence, tone = headline(view)
+    sentence, tone = headline(view.counts)
     lead = Lead(sentence, tone, "Leasehold agents · session report", join([*_overview(view)]))
     choices = [(slug(one), one.value, view.counts[one]) for one in SHOWN_FIRST if view.counts[one]]
     buttons, rules = filters(STATUS_FILTER, choices)

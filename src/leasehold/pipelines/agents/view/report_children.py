@@ -106,12 +106,12 @@ def _inside(child: ChildView, view: SessionView) -> Iterator[Html]:
         rows = [_use_row(lane.name, child.use.get(lane.name, LaneUse())) for lane in view.lanes]
         yield element("h3", "Budgets")
         yield table(USES, rows)
-    if child.has_output:
+    if child.has_output and child.status is ChildStatus.PASSED:  # of others it is no more than what they printed
         yield element("h3", "Result")
         yield _result(child.output)
     if child.evidence:
         yield element("h3", "Evidence")
-        yield join(_file(file) for file in child.evidence)
+        yield join(_file(file, is_open=child.status in TROUBLE) for file in child.evidence)
 
 
 def _use_row(lane: str, use: LaneUse) -> list[str]:
@@ -146,7 +146,7 @@ def _result(output: Any) -> Html:
     return folded(f"{len(shown):,} characters", long_text(cut))
 
 
-def _file(file: ShownFile) -> Html:
+def _file(file: ShownFile, *, is_open: bool) -> Html:
     words = [size_text(file.size) if file.size else "empty"]
     if file.is_truncated:
         words.append("truncated: the child printed more than is kept")
@@ -154,7 +154,7 @@ def _file(file: ShownFile) -> Html:
     if not file.text:
         return element("p", summary, " ", _link(file) if file.size else None, class_="file")
     more = f"… {size_text(file.omitted)} before this\n" if file.omitted else ""
-    return folded(summary, join([long_text(more + file.text), element("p", _link(file))]))
+    return folded(summary, join([long_text(more + file.text), element("p", _link(file))]), is_open=is_open)
 
 
 def _link(file: ShownFile) -> Html | None:

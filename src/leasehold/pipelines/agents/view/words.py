@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from leasehold.pipelines.agents.view.values import ChildStatus, LaneView, SessionView
+from leasehold.pipelines.agents.view.values import ChildStatus, LaneView
 from leasehold.pipelines.shell.html.page import Tone
 from leasehold.pipelines.shell.text import count
 
@@ -39,22 +40,21 @@ MINUTE: Final = 60
 HOUR: Final = 60 * MINUTE
 
 
-def headline(view: SessionView) -> tuple[str, Tone]:
+def headline(counts: Counter[ChildStatus]) -> tuple[str, Tone]:
     """Return what happened in one sentence, and how to colour it."""
-    total, counts = len(view.children), view.counts
+    total = counts.total()
     if not total:
         return "The session has no children.", Tone.IDLE
     others = [f"{counts[one]:,} {words[counts[one] > 1]}" for one, words in CLAUSES.items() if counts[one]]
     if not others:
         return ("The only child passed." if total == 1 else f"All {total:,} children passed."), Tone.GOOD
-    return f"{counts[ChildStatus.PASSED]:,} of {children_text(total)} passed; {', '.join(others)}.", _tone(view)
+    return f"{counts[ChildStatus.PASSED]:,} of {children_text(total)} passed; {', '.join(others)}.", _tone(counts)
 
 
-def _tone(view: SessionView) -> Tone:
-    counts = view.counts
+def _tone(counts: Counter[ChildStatus]) -> Tone:
     if counts[ChildStatus.FAILED] or counts[ChildStatus.LOST]:
         return Tone.BAD
-    return Tone.WARN if view.is_over else Tone.BUSY
+    return Tone.BUSY if counts[ChildStatus.RUNNING] or counts[ChildStatus.WAITING] else Tone.WARN
 
 
 def children_text(number: int) -> str:
