@@ -81,6 +81,7 @@ class Coordinator:
             if token is None:
                 is_waiting = False
                 break
+            # crash here: leased but not started by its coordinator
             self._run(token)
         self._is_idle = not is_waiting and not self._active
 

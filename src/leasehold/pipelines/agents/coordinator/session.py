@@ -70,6 +70,7 @@ def start_session(place: AgentsPlace, request: SessionRequest) -> AgentSession:
     try:
         state = _state(place, lease.coordinator, request)
         recovered = recover(state, gone_check(place.app))
+        # crash here: recovered but not opened
         lease.cancel_leftovers()
         answer = state.records.write(lambda transaction: _open(transaction, state, request, len(recovered)))
     except BaseException:

@@ -43,7 +43,7 @@ class SessionSnapshot:
 
     parent_session_id: str
     rows: tuple[ChildRow, ...]
-    lanes: Mapping[BudgetLane, LaneTotal]
+    lanes: Mapping[str, LaneTotal]
     waiting: tuple[str, ...] = ()
 
     @property
@@ -75,7 +75,8 @@ def read_snapshot(
         spent[child_id][lane] = amount
     known = active or {}
     rows = tuple(_row(state, spent[state.child_id], known.get(state.child_id)) for state in states)
-    return SessionSnapshot(parent_session_id, rows, read_totals(place.records, parent_session_id), waiting)
+    totals = {lane.value: total for lane, total in read_totals(place.records, parent_session_id).items()}
+    return SessionSnapshot(parent_session_id, rows, totals, waiting)
 
 
 def _row(state: ChildState, spent: Mapping[str, int], active: ActiveChild | None) -> ChildRow:
@@ -88,7 +89,7 @@ def _row(state: ChildState, spent: Mapping[str, int], active: ActiveChild | None
         seconds=spent.get(BudgetLane.DURATION_SECS, 0),
         line="" if active is None else active.line,
         code=state.code,
-        reason=state.reason,
+        reason=None if state.end is None else state.end.get("message", state.reason),
         again_of=state.again_of,
         is_cancelled=state.cancel_request_id is not None,
     )
