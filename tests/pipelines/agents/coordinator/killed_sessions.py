@@ -31,7 +31,7 @@ from tests.pipelines.agents.child.children import DAEMON, is_alive
 from tests.pipelines.agents.coordinator.sessions import PYTHON, write_plan
 from tests.support.wait import until
 
-# Leaves its session twice, says who it is, spends, and waits to be told to end when its name is asked for.
+# Leaves its session twice, writes its number to a file, spends, and waits for the file of its own process.
 CHILD = f"""{DAEMON}
 import json
 leave(1, sys.argv[1] + "/" + str(os.getpid()))
@@ -113,8 +113,9 @@ def arm(place: AgentsPlace, step: str) -> None:
             debit = ChildAccount.debit
 
             def mortal_debit(*given: Any) -> bool:
-                debit(*given)
-                return die() is None
+                is_accepted = debit(*given)
+                die()
+                return is_accepted
 
             ChildAccount.debit = mortal_debit  # type: ignore[assignment,method-assign]
         case _:

@@ -1,9 +1,9 @@
 """A coordinator killed with SIGKILL at any seam: nothing of it lives, each child has one end, and another goes on."""
 
 import json
-import subprocess
-import sys
 from collections import Counter
+
+from tests.support.processes.fork_server import run_module
 
 MODULE = "tests.pipelines.agents.coordinator.killed_sessions"
 LOST = {"URM_SCHEDULER_LEASE_ORPHANED", "URM_CHILD_TERMINATED_ON_RESTART"}
@@ -11,8 +11,7 @@ LOST = {"URM_SCHEDULER_LEASE_ORPHANED", "URM_CHILD_TERMINATED_ON_RESTART"}
 
 def check_killed(folder, url, *steps):
     """Kill a coordinator at each step; check what is left when another has gone on with `again`."""
-    command = [sys.executable, "-m", MODULE, str(folder), url, *steps]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = run_module(MODULE, str(folder), url, *steps)
     assert done.returncode == 0, done.stderr
     for line in done.stdout.splitlines():
         found = json.loads(line)
