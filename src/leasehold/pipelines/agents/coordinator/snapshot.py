@@ -43,7 +43,7 @@ class SessionSnapshot:
 
     parent_session_id: str
     rows: tuple[ChildRow, ...]
-    lanes: Mapping[str, LaneTotal]
+    lanes: Mapping[BudgetLane, LaneTotal]
     waiting: tuple[str, ...] = ()
 
     @property
@@ -75,8 +75,7 @@ def read_snapshot(
         spent[child_id][lane] = amount
     known = active or {}
     rows = tuple(_row(state, spent[state.child_id], known.get(state.child_id)) for state in states)
-    totals = {lane.value: total for lane, total in read_totals(place.records, parent_session_id).items()}
-    return SessionSnapshot(parent_session_id, rows, totals, waiting)
+    return SessionSnapshot(parent_session_id, rows, read_totals(place.records, parent_session_id), waiting)
 
 
 def _row(state: ChildState, spent: Mapping[str, int], active: ActiveChild | None) -> ChildRow:
