@@ -19,7 +19,6 @@ VERBS: Final = {
     "events": "events",
     "report": "report",
     "verify": "status",
-    "serve": "serve",
 }
 
 
