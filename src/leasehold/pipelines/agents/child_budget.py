@@ -94,6 +94,7 @@ class ChildAccount:
             with self._lock:
                 self.refused = self.refused or RefusedDebit(lane, amount)
             return False
+        # crash here: debited but not counted by its coordinator
         with self._lock:
             self.spent[lane] += amount
         return True

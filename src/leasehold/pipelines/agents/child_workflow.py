@@ -119,6 +119,7 @@ def _run_child_workflow_v2(runtime: SessionRuntime, child: ActiveChild, on_start
         raise
     except (LeaseholdError, OSError) as error:
         ending = _broken(child, error)
+    # crash here: ended but not recorded
     return _finish(runtime, child, ending)
 
 
@@ -134,6 +135,7 @@ def _run(runtime: SessionRuntime, child: ActiveChild, on_start: Callable[[], Non
     if not child.pay_second():
         return _stopped(child, StopReason.BUDGET)
     _start(runtime, child)
+    # crash here: started but its process is not
     child.next_second_at = time.monotonic() + 1.0
     on_start()
     try:

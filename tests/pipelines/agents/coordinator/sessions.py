@@ -66,7 +66,7 @@ def session(folder: Path, url: str, name: str = "demo", *, cap: int = 2, ts: str
         yield opened
 
 
-def run_plan(path: Path, url: str, *, again: bool = False):
+def run_plan(path: Path, url: str = "", *, again: bool = False):
     """Run a plan to its end in this process; return the rows of its children by name."""
     plan = read_plan(path)
     terms = SessionTerms(plan.session.id or "demo", plan.session.contract, plan.session.max_active_children)
@@ -86,8 +86,7 @@ def result(folder: Path, child_id: str):
     return json.loads(path.read_text())
 
 
-def wait_until_started(opened, *names: str) -> None:
+def started(opened, *names: str) -> None:
     """Let the session's loop work until children of these names have started."""
     opened.start()
-
     until(lambda: {s.name for s in opened.children() if s.phase == "started"} >= set(names))

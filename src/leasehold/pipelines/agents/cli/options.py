@@ -29,7 +29,7 @@ def place_options(function: F) -> F:
 def lanes_line(snapshot: SessionSnapshot) -> str:
     """Return what was spent in each lane."""
     parts = (
-        f"{lane.value} {total.spent:,}" + ("" if total.limit is None else f" of {total.limit:,}")
+        f"{lane} {total.spent:,}" + ("" if total.limit is None else f" of {total.limit:,}")
         for lane, total in snapshot.lanes.items()
     )
     return "spent: " + ", ".join(parts)

@@ -19,6 +19,7 @@ VERBS: Final = {
     "events": "events",
     "report": "report",
     "verify": "status",
+    "serve": "serve",
 }
 
 

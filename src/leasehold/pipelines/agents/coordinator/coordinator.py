@@ -66,6 +66,10 @@ class Coordinator:
         self._woken.wait(seconds)
         self._woken.clear()
 
+    def renew(self) -> None:
+        """Renew the leases now, which also finds what was cancelled in the engine."""
+        self._watch.renew()
+
     def step(self) -> None:
         """Pass cancels on and start what may start. Raises what has ended this coordinator."""
         self._check()
@@ -81,6 +85,7 @@ class Coordinator:
             if token is None:
                 is_waiting = False
                 break
+            # crash here: leased but not started by its coordinator
             self._run(token)
         self._is_idle = not is_waiting and not self._active
 

@@ -1,7 +1,7 @@
 """The engine's jobs under a session: one for the session, which has the budgets, and a linked one for each child.
 
-Their leases are bound to the coordinator's process. So the engine's own check knows which coordinators are gone, a debit
-lands only while its child is held, and `leasehold show` has the tree of what was spent. No worker runs these jobs.
+Their leases are bound to the coordinator's process. So the engine's own check knows which coordinators are gone, a
+debit lands only while its child is held, and `leasehold show` has the tree of what was spent. No worker runs them.
 """
 
 from __future__ import annotations
@@ -57,6 +57,7 @@ class SessionLease:
         """Make a child's job, linked to the session's, and hold it."""
         payload = {"parent_session_id": self.job.key, "child_id": child_id, "name": name}
         linked = self.held.task.submit(CHILD_KIND, payload, key=child_id)
+        # crash here: the job of a child was made but not held
         return self.app.manual.hold(linked.id, owner=OWNER, seconds=LEASE_SECONDS, of_process=True)
 
     def cancel_leftovers(self) -> None:

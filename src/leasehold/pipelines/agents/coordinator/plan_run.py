@@ -76,11 +76,11 @@ class PlanRun:
     def run(self, stop: Stop, show: Show) -> PlanProgress:
         """Run until every child has ended, or somebody wants it to stop."""
         coordinator, shown_at = self._session.coordinator, 0.0
-        progress = self._advance()
+        progress = self.advance()
         while stop.number is None:
             coordinator.step()
             if coordinator.take_ended() or coordinator.is_idle:
-                progress = self._advance()
+                progress = self.advance()
             if coordinator.is_idle and not progress.open:
                 break
             if time.monotonic() - shown_at > SNAPSHOT_SECONDS:
@@ -91,7 +91,7 @@ class PlanRun:
         show(self._session.snapshot(progress.waiting))
         return progress
 
-    def _advance(self) -> PlanProgress:
+    def advance(self) -> PlanProgress:
         """Spawn what is ready, and what is ready then because a prerequisite failed."""
         self.read()
         while ready := self._ready():

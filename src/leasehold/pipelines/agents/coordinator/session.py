@@ -21,7 +21,7 @@ from leasehold.pipelines.agents.child_dispatch import Failed, Spawn, cancel_chil
 from leasehold.pipelines.agents.child_recovery import RecoveredChild, recover
 from leasehold.pipelines.agents.child_workflow import SessionRuntime
 from leasehold.pipelines.agents.coordinator.coordinator import Coordinator
-from leasehold.pipelines.agents.coordinator.engine_jobs import counted, gone_check, hold_session
+from leasehold.pipelines.agents.coordinator.engine_jobs import SessionLease, counted, gone_check, hold_session
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.errors import LOST, RecoveryPending
 from leasehold.pipelines.agents.event_files import EventFiles
@@ -33,7 +33,7 @@ from leasehold.pipelines.agents.requests import Answer, answer_once, find_answer
 from leasehold.pipelines.agents.runtime_state import DeterministicIds, RuntimeState, fixed_time
 from leasehold.pipelines.agents.sessions import SessionTerms, close_within, open_within, read_session
 from leasehold.pipelines.agents.specs import ChildSpec, ChildState, children_of, store_spec
-from leasehold.pipelines.agents.tokens import Token, tokens_of
+from leasehold.pipelines.agents.tokens import Token
 
 START: Final = "urm.copilot.start"
 STOP: Final = "urm.copilot.stop"
@@ -70,6 +70,7 @@ def start_session(place: AgentsPlace, request: SessionRequest) -> AgentSession:
     try:
         state = _state(place, lease.coordinator, request)
         recovered = recover(state, gone_check(place.app))
+        # crash here: recovered but not opened
         lease.cancel_leftovers()
         answer = state.records.write(lambda transaction: _open(transaction, state, request, len(recovered)))
     except BaseException:
@@ -122,6 +123,10 @@ class AgentSession:
         self.coordinator.start()
 
     @property
+    def lease(self) -> SessionLease:
+        return self._runtime.lease
+
+    @property
     def state(self) -> RuntimeState:
         return self._runtime.state
 
@@ -160,9 +165,6 @@ class AgentSession:
     def children(self) -> list[ChildState]:
         """Return all children, also those of earlier coordinators, in the order of the queue."""
         return self.state.records.read(lambda transaction: list(children_of(transaction, self.parent_session_id)))
-
-    def tokens(self) -> list[Token]:
-        return self.state.records.read(lambda transaction: list(tokens_of(transaction, self.parent_session_id)))
 
     def snapshot(self, waiting: tuple[str, ...] = ()) -> SessionSnapshot:
         active = {child.token.child_id: child for child in self.coordinator.active()}

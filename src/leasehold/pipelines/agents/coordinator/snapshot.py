@@ -88,7 +88,7 @@ def _row(state: ChildState, spent: Mapping[str, int], active: ActiveChild | None
         seconds=spent.get(BudgetLane.DURATION_SECS, 0),
         line="" if active is None else active.line,
         code=state.code,
-        reason=state.reason,
+        reason=None if state.end is None else state.end.get("message", state.reason),
         again_of=state.again_of,
         is_cancelled=state.cancel_request_id is not None,
     )

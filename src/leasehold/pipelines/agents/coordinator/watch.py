@@ -23,6 +23,7 @@ class Watch:
         self._on_lost = on_lost
         self._stopped = threading.Event()
         self._changed = threading.Event()
+        self._due = threading.Event()
         self._threads = [
             threading.Thread(target=self._renew, name="agents-renew", daemon=True),
             threading.Thread(target=self._pay, name="agents-seconds", daemon=True),
@@ -35,6 +36,7 @@ class Watch:
     def close(self) -> None:
         self._stopped.set()
         self._changed.set()
+        self._due.set()
         for thread in self._threads:
             if thread.is_alive():
                 thread.join()
@@ -43,9 +45,15 @@ class Watch:
         """Note that a child has started: its next second is due before the next look."""
         self._changed.set()
 
+    def renew(self) -> None:
+        """Renew all leases now."""
+        self._due.set()
+
     def _renew(self) -> None:
         renewed_at = time.monotonic()
-        while not self._stopped.wait(RENEW_SECONDS):
+        while not self._stopped.is_set():
+            self._due.wait(RENEW_SECONDS)
+            self._due.clear()
             began = time.monotonic()
             try:
                 is_held = self._renew_all()

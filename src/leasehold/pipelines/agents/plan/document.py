@@ -73,6 +73,11 @@ def child_of_request(fields: Any, root: Path) -> ChildPlan:
     return _child(table, Path(os.path.realpath(root)))
 
 
+def session_of_request(fields: Any) -> SessionPlan:
+    """Return what a request declares of a session with the fields of `[session]`."""
+    return _session(PlanTable(fields, (), NoLines()))
+
+
 def _text(path: Path) -> str:
     try:
         with path.open("rb") as file:
