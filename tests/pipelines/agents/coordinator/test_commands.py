@@ -1,13 +1,14 @@
 """The commands, each in a process of its own, on both databases."""
 
 import json
+import shutil
 import signal
 
 import pytest
 
 from tests.pipelines.agents.child.children import is_alive
-from tests.pipelines.agents.coordinator.sessions import FOREVER, PYTHON, write_plan
-from tests.support.processes.fork_server import run_module, start_module
+from tests.pipelines.agents.coordinator.sessions import FOREVER, PYTHON, result, write_plan
+from tests.support.processes.fork_server import ROOT, run_module, start_module
 from tests.support.wait import until
 
 # Waits until it is stopped, unless a file allows it to end.
@@ -62,3 +63,10 @@ def test_a_plan_that_is_refused_starts_nothing_and_makes_no_database(tmp_path, c
     path = write_plan(tmp_path, {"name": "first", "command": ["touch", "started"]}, child)
     assert f"error {code}" in run("run", path, code=2)
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_the_example_runs_with_nothing_but_python(tmp_path):
+    shutil.copytree(ROOT / "examples" / "agents", tmp_path / "agents")
+    shown = run("run", tmp_path / "agents" / "plan.toml")
+    assert "tokens 6 of 1,000" in shown
+    assert result(tmp_path / "agents", "example.primes") == {"91": False, "97": True, "221": False, "223": True}
