@@ -54,7 +54,7 @@ events.add_command(summary)
 @click.option("--files", is_flag=True, help="Bring the session's NDJSON files up to date, and print their folder.")
 @place_options
 def print_events(name: str, after: int, folder: Path, url: str, *, follow: bool, files: bool) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         stream_id, session_id = place.records.read(lambda transaction: _stream(transaction, name))
         if files:
             home = place.home(session_id) / "events"
