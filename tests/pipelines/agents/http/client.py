@@ -86,7 +86,6 @@ class Events:
         path = f"/urm/copilot/events?parent_session_id={session}"
         self._connection.request("GET", path, headers={**client.headers, **seen})
         self.response = self._connection.getresponse()
-        self.socket = self._connection.sock
 
     def __iter__(self) -> Iterator[Any]:
         seq = None

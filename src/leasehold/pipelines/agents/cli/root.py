@@ -20,7 +20,6 @@ VERBS: Final = {
     "report": "report",
     "verify": "status",
     "serve": "serve",
-    "stop-gate": "stop_gate",
 }
 
 

@@ -13,6 +13,7 @@ HEADERS: Final = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosnif
 
 
 def answer(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    # crash here: answer was stored but not sent
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return Response(f"{text}\n", status, {**HEADERS, **(headers or {})}, "application/json")
 

@@ -7,8 +7,14 @@ import logging
 from http import HTTPStatus
 from typing import Any, ClassVar, Final
 
-from leasehold.errors import LeaseholdError, Misuse, Overtaken, Unavailable
-from leasehold.pipelines.agents.errors import ChildUnknown, IdempotencyConflict, SessionUnknown, UrmError
+from leasehold.errors import KeyConflict, LeaseholdError, Misuse, Overtaken, PayloadTooLarge, Unavailable
+from leasehold.pipelines.agents.errors import (
+    ChildUnknown,
+    IdempotencyConflict,
+    RecordsMissing,
+    SessionUnknown,
+    UrmError,
+)
 from leasehold.pipelines.agents.plan.refusals import PlanInputTooLarge
 from leasehold.redact import scrub
 
@@ -100,7 +106,10 @@ STATUSES: Final[tuple[tuple[type[LeaseholdError], HTTPStatus], ...]] = (
     (ChildUnknown, HTTPStatus.NOT_FOUND),
     (SessionUnknown, HTTPStatus.NOT_FOUND),
     (IdempotencyConflict, HTTPStatus.CONFLICT),
+    (KeyConflict, HTTPStatus.CONFLICT),
     (PlanInputTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (PayloadTooLarge, HTTPStatus.REQUEST_ENTITY_TOO_LARGE),
+    (RecordsMissing, HTTPStatus.INTERNAL_SERVER_ERROR),
     (Overtaken, HTTPStatus.CONFLICT),
     (Unavailable, HTTPStatus.SERVICE_UNAVAILABLE),
     (Misuse, HTTPStatus.UNPROCESSABLE_ENTITY),

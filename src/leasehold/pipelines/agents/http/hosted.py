@@ -27,7 +27,7 @@ from leasehold.pipelines.agents.errors import RecoveryPending, SessionInactive
 from leasehold.pipelines.agents.events import events_of, present
 from leasehold.pipelines.agents.http.errors import report
 from leasehold.pipelines.agents.http.fields import SESSION_ID, SpawnRequest, StopSessionRequest
-from leasehold.pipelines.agents.http.limits import STOPPED_AT_ONCE_MAX, TAKEN_UP_AT_ONCE_MAX
+from leasehold.pipelines.agents.http.limits import LOCK_SECONDS, STOPPED_AT_ONCE_MAX, TAKEN_UP_AT_ONCE_MAX
 from leasehold.pipelines.agents.place import AgentsPlace
 from leasehold.pipelines.agents.plan.values import ChildBudget
 from leasehold.pipelines.agents.records.records import Transaction
@@ -39,7 +39,7 @@ RESULT: Final = "result.json"
 
 
 class HostedSessions:
-    """Sessions by name. Threads may share it; starts and stops of one session are done one after the other."""
+    """Sessions by name. Threads may share it; what is done to one is done one after the other."""
 
     def __init__(self, place: AgentsPlace) -> None:
         self.place = place
@@ -105,16 +105,23 @@ class HostedSessions:
                 return stored
             if (session := self._running.get(session_id)) is None:
                 raise SessionInactive("This server does not coordinate it.", parent_session_id=session_id)
-            answer = session.stop(request.client_request_id)
-            del self._running[session_id]
-            return answer
+            try:
+                return session.stop(request.client_request_id)
+            finally:
+                session.close()  # one that failed leaves its lease too, so that it can be started again
+                del self._running[session_id]
 
     def spawn(self, request: SpawnRequest) -> Answer:
-        self._check_taken_up(request.parent_session_id)
-        child, request_id, named = request.child, request.client_request_id, {"child_id": request.child_id}
-        if (session := self._running.get(request.parent_session_id)) is not None:
-            return session.spawn(child, request_id, **named)
-        return spawn(self.place, request.parent_session_id, child, request_id, **named)
+        session_id, child, request_id = request.parent_session_id, request.child, request.client_request_id
+        self._check_taken_up(session_id)
+        if not self._locks[session_id].acquire(timeout=LOCK_SECONDS):
+            raise RecoveryPending("It is being started or stopped.", parent_session_id=session_id)
+        try:
+            if (session := self._running.get(session_id)) is not None:
+                return session.spawn(child, request_id, child_id=request.child_id)
+            return spawn(self.place, session_id, child, request_id, child_id=request.child_id)
+        finally:
+            self._locks[session_id].release()
 
     def cancel(self, child_id: str, client_request_id: str) -> Answer:
         token = self.place.records.read(lambda transaction: tokens.find(transaction, child_id))

@@ -21,3 +21,4 @@ TOKEN_CHARACTERS_MIN: Final = 32
 TOKEN_FILE_BYTES_MAX: Final = 4_096
 STOPPED_AT_ONCE_MAX: Final = 16  # sessions, when the server stops
 TAKEN_UP_AT_ONCE_MAX: Final = 4  # sessions of a server that is gone
+LOCK_SECONDS: Final = 1.0  # that a spawn waits while its session is started or stopped

@@ -66,6 +66,7 @@ class HttpServer(uvicorn.Server):
             lifespan="off",
             loop="asyncio",
             log_config=None,
+            log_level="critical",  # its tracebacks could show secrets; the routes report what fails
             access_log=False,
             server_header=False,
             proxy_headers=False,
