@@ -47,6 +47,7 @@ ENVIRONMENT = {
     "LEASEHOLD_URL": "the database, if the program or command line names none; keep passwords here",
     "LEASEHOLD_DOWNLOAD_DIR": "the collection that `leasehold worker leasehold.pipelines.download` serves",
     "LEASEHOLD_TRANSLATE_DIR": "the run that `leasehold worker leasehold.pipelines.translate` serves",
+    "LEASEHOLD_AGENTS_TOKEN": "the bearer token of `leasehold agents serve`, if no file is named",
     "LEASEHOLD_TEST_POSTGRES_URL": "a PostgreSQL server for the fixture `leasehold_postgres_url`",
     "LEASEHOLD_TEST_PG_BIN": "the folder of PostgreSQL's programs, for the same fixture where no server is named",
     "LEASEHOLD_ELSEWHERE": "set by `leasehold.testing.elsewhere` for the programs that a test starts",
