@@ -1,10 +1,12 @@
 """The report of a session: one file in which nothing that a child wrote is anything but text."""
 
 import re
+from dataclasses import replace
+from datetime import UTC, datetime
 from html.parser import HTMLParser
 
 from leasehold.pipelines.agents.view.report import report_page
-from leasehold.pipelines.agents.view.values import ChildStatus
+from leasehold.pipelines.agents.view.values import ChildStatus, ChildTimes
 from tests.pipelines.agents.view.sessions import NASTY, child, session, session_of_all_ends
 
 FETCHING = {"src", "srcset", "data", "poster", "action", "formaction", "background", "ping", "cite", "manifest"}
@@ -72,3 +74,11 @@ def test_two_hundred_children_with_long_texts_make_one_page_that_is_well_formed(
     page = PageReader(report_page(long))
     assert page.tags.count("rect") == 200
     assert page.tags.count("details") >= 200
+
+
+def test_budgets_of_a_session_whose_times_were_given_are_drawn_over_the_time_of_their_debits():
+    given = datetime(1970, 1, 1, tzinfo=UTC)
+    children = [replace(child(number), times=ChildTimes(given, None, given, given)) for number in (1, 4)]
+    page = report_page(replace(session(*children), opened=given))
+    assert "Tokens over 3.00 s: 10 of 12 spent" in page
+    assert "2 dispatches in 0.00 s" in page

@@ -56,7 +56,9 @@ def test_a_report_lists_what_was_here_and_is_gone(folder, server):
     assert found["counts"] == {"INDEXED": 1, "final_missing": 1}
     assert [one["sha256"] for one in found["missing"]] == [sha(CONTENT)]
     assert "final_missing: 1 were downloaded and are missing from disk" in folder.command("report").output
-    assert sha(CONTENT) in folder.command("report", "--html").output
+    page = folder.command("report", "--html").output
+    assert sha(CONTENT) in page
+    assert "1 of 2 files on disk, 1 missing from disk." in page
 
 
 class Tags(HTMLParser):

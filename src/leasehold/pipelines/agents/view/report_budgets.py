@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import Final
 
 from leasehold.pipelines.agents.view.values import LaneView, SessionView
@@ -13,6 +14,7 @@ from leasehold.pipelines.shell.html.parts import meter, no_meter
 from leasehold.pipelines.shell.text import count
 
 NEARLY_ALL: Final = 0.8
+DAY: Final = timedelta(days=1)  # further from its session, a debit has another clock
 
 
 def budget_cards(view: SessionView) -> Html:
@@ -50,8 +52,8 @@ def _curve(lane: LaneView, view: SessionView) -> Html:
     if not lane.debits:
         return element("p", "No debits.", class_="note")
     names = {child.child_id: child.name for child in view.children}
-    zero = view.opened or lane.debits[0].at
-    span = max((view.ended or view.read_at) - zero, lane.debits[-1].at - zero).total_seconds()
+    zero, end = _period(lane, view)
+    span = (end - zero).total_seconds()
     points, marks = [], []
     for debit in lane.debits:
         at = seconds_between(zero, debit.at) or 0.0
@@ -64,3 +66,11 @@ def _curve(lane: LaneView, view: SessionView) -> Html:
     label = f"{lane_words(lane.name)} over {duration_text(span)}: {lane_sentence(lane)}"
     limit = None if lane.limit is None else float(lane.limit)
     return step_curve(StepCurve(points, marks, span, limit, f"limit {lane.limit:,}" if lane.limit else "", label))
+
+
+def _period(lane: LaneView, view: SessionView) -> tuple[datetime, datetime]:
+    """Return what a curve covers: the session, or its debits if the session's times are given and not by the clock."""
+    times = [debit.at for debit in lane.debits]
+    first, last = min(times), max(times)
+    zero, end = view.opened or first, view.ended or view.read_at
+    return (zero, max(end, last)) if zero <= last and first <= max(end, zero + DAY) else (first, last)

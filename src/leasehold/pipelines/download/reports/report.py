@@ -136,11 +136,10 @@ def report_page(report: Report) -> str:
 
 
 def _lead(report: Report) -> Lead:
-    here = report.files - len(report.missing)
     others = ((len(report.failed), "failed"), (len(report.missing), "missing from disk"), (report.left, "left to do"))
     also = "".join(f", {number:,} {word}" for number, word in others if number)
     tone = Tone.GOOD if report.is_well else Tone.BAD if report.failed or report.missing else Tone.BUSY
-    return Lead(f"{here:,} of {count(report.planned, 'file')} on disk{also}.", tone)
+    return Lead(f"{report.files:,} of {count(report.planned, 'file')} on disk{also}.", tone)
 
 
 def _overview(report: Report) -> list[tuple[str, str]]:
