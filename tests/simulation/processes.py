@@ -187,6 +187,8 @@ class Minding:
 class Worker:
     """A worker process with relay, from its registration to its death."""
 
+    concurrency = CONCURRENCY
+
     def __init__(
         self,
         world: World,
@@ -202,8 +204,8 @@ class Worker:
         self.file = file
         self.process = Process(f"w{number}")
         self.store: Store = file.store(self.process)
-        self.pending = PendingFile(CONCURRENCY)
-        self.held = HeldAttempts(CONCURRENCY, dict.fromkeys(queues), self.pending)
+        self.pending = PendingFile(self.concurrency)
+        self.held = HeldAttempts(self.concurrency, dict.fromkeys(queues), self.pending)
         self.events = SILENT
         self.see = see
         self._owner = owner
@@ -230,6 +232,7 @@ class Worker:
             self.store, self._id, self._handlers, self._queues, self.held, self.committer, self.events, self._begin
         )
         claimer.wake()
+        self._suspects = claimer.suspects
         self.file.listeners[self.process] = lambda words, times: claimer.notify(
             times if words & set(self._queues) else 0
         )
@@ -337,6 +340,8 @@ class Worker:
             raise Killed
         assert end is not None
         self.held.free_slot(attempt)
+        if attempt.lease.is_suspect:
+            self._suspects.on_end(end)
         if attempt.end():
             self.committer.settle(attempt, end)
         else:
