@@ -13,6 +13,8 @@ from leasehold.contracts import ContractInvalid, ContractUnknown, Reason, Regist
 from tests.contracts.samples import NAMES, ROOT, full, lines
 
 AGENTS = (
+    "stop_gate.vnext_plus9_manifest",
+    "stop_gate_metrics",
     "scheduler_dispatch_token",
     "urm-events",
     "urm-events-summary",

@@ -12,10 +12,11 @@ from tests.mutants.jobs import MUTANTS as JOBS
 from tests.mutants.leases import MUTANTS as LEASES
 from tests.mutants.mutant import Mutant
 from tests.mutants.runlocks import MUTANTS as RUN_LOCKS
+from tests.mutants.sessions import MUTANTS as SESSIONS
 from tests.mutants.states import MUTANTS as STATES
 from tests.mutants.trees import MUTANTS as TREES
 from tests.mutants.workers import MUTANTS as WORKERS
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
-    *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS, *AGENTS,
+    *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS, *AGENTS, *SESSIONS,
 )  # fmt: skip

@@ -87,6 +87,14 @@ class EventFolderInvalid(UrmError, Misuse, code="URM_EVENT_FOLDER_INVALID"):
     """Event files are `copilot/NAME.ndjson`, `urm_audit/NAME.ndjson` and `child/NAME.ndjson` in one folder."""
 
 
+class StopGateInputInvalid(UrmError, Misuse, code="URM_STOP_GATE_INPUT_INVALID"):
+    """The stop gate cannot read its manifest or a fixture of it."""
+
+
+class FixtureEndsDiffer(UrmError, Broken, code="URM_STOP_GATE_ENDS_DIFFER"):
+    """The children of a fixture did not end as the fixture states."""
+
+
 class RecordsUnavailable(UrmError, Unavailable, code="URM_RECORDS_UNAVAILABLE"):
     """The database of the session does not answer; try again later."""
 

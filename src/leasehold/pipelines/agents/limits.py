@@ -38,6 +38,9 @@ REDACTION_WINDOW: Final = 32 * 1024  # characters around a line that are looked 
 RESULT_TEXT_MAX: Final = 256 * 1024  # characters; what is longer is cut
 MESSAGE_IDS_MAX: Final = 1_000  # that are remembered, so that a message is counted once
 
+# The stop gate.
+FIXTURE_SECONDS: Final = 300  # for one execution of a fixture, which takes less than one
+
 # Work trees.
 DIFF_BYTES_MAX: Final = 64 * 1024 * 1024
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, Self
 
-from leasehold import Leasehold
+from leasehold import Leasehold, Misuse
 from leasehold.pipelines.agents.coordinator.engine_jobs import register_kinds
 from leasehold.pipelines.agents.records.records import AgentRecords, open_records
 from leasehold.pipelines.agents.sessions import check_id
@@ -55,10 +55,16 @@ class AgentsPlace:
         self.close()
 
 
-def open_place(folder: Path, url: str = "") -> AgentsPlace:
-    """Open the database of a folder; a new one gets its tables. Another one than before is refused."""
+class PlaceMissing(Misuse, code="URM_PLACE_MISSING"):
+    """No session was ever run in this folder; name the plan's folder with --folder."""
+
+
+def open_place(folder: Path, url: str = "", *, is_new: bool = True) -> AgentsPlace:
+    """Open the database of a folder; if it `is_new`, it is made. Another one than before is refused."""
     root = Path(os.path.realpath(folder))
     note = root / HOME / REMEMBERED
+    if not is_new and not url and not (note.exists() or (root / HOME / DATABASE).exists()):
+        raise PlaceMissing(f"It is {root}.")
     remembered = note.read_text(encoding="utf-8").strip() if note.exists() else ""
     found = database_url(root, url, remembered, is_inside=(root / HOME / DATABASE).exists())
     (root / HOME).mkdir(parents=True, exist_ok=True)

@@ -16,6 +16,7 @@ from tests.pipelines.agents.coordinator.sessions import (
     write_plan,
 )
 from tests.support.http.local_model import LocalModel
+from tests.support.wait import until
 
 # Three debits of one token, as fast as a shell prints them.
 SPENDER = """for i in 1 2 3; do echo '{"type":"usage","tokens":1}'; done"""
@@ -81,6 +82,16 @@ def test_the_first_debit_beyond_a_limit_ends_its_child_in_every_lane_and_is_on_r
     refused = {"budget_lane": "duration_secs", "amount": 1}
     assert {state.end["refused"]["budget_lane"] for state in states.values()} == {"duration_secs"}
     assert states["seconds"].end["refused"] == refused
+
+
+def test_each_second_of_a_child_is_paid_while_it_runs(tmp_path):
+    with session(tmp_path, "", duration_secs=2) as opened:
+        opened.spawn(spec("seconds", *PYTHON, FOREVER), "r1")
+        opened.start()
+        until(lambda: opened.snapshot().is_over)
+        assert opened.snapshot().lanes["duration_secs"].spent == 2
+        (state,) = opened.children()
+        assert state.code == EXCEEDED
 
 
 def test_a_solver_with_a_resource_limit_is_granted_its_calls(tmp_path):

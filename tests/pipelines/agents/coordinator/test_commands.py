@@ -1,13 +1,18 @@
 """The commands, each in a process of its own, on both databases."""
 
 import json
+import shutil
 import signal
 
 import pytest
 
+from leasehold.pipelines.agents import open_place
+from leasehold.pipelines.agents.child.git import git
+from leasehold.pipelines.agents.child.worktree import Repository
+from leasehold.pipelines.agents.coordinator.leftovers import keep_lost_diffs
 from tests.pipelines.agents.child.children import is_alive
-from tests.pipelines.agents.coordinator.sessions import FOREVER, PYTHON, write_plan
-from tests.support.processes.fork_server import run_module, start_module
+from tests.pipelines.agents.coordinator.sessions import FOREVER, PYTHON, result, write_plan
+from tests.support.processes.fork_server import ROOT, run_module, start_module
 from tests.support.wait import until
 
 # Waits until it is stopped, unless a file allows it to end.
@@ -62,3 +67,39 @@ def test_a_plan_that_is_refused_starts_nothing_and_makes_no_database(tmp_path, c
     path = write_plan(tmp_path, {"name": "first", "command": ["touch", "started"]}, child)
     assert f"error {code}" in run("run", path, code=2)
     assert [entry.name for entry in tmp_path.iterdir()] == ["plan.toml"]
+
+
+def test_the_example_runs_with_nothing_but_python(tmp_path):
+    shutil.copytree(ROOT / "examples" / "agents", tmp_path / "agents")
+    shown = run("run", tmp_path / "agents" / "plan.toml")
+    assert "tokens 6 of 1,000" in shown
+    assert result(tmp_path / "agents", "example.primes") == {"91": False, "97": True, "221": False, "223": True}
+
+
+def test_of_a_lost_child_a_diff_that_was_kept_but_not_its_work_tree_removed_is_kept_again(tmp_path):
+    """A coordinator is killed with its child at work; the next one keeps what the child had changed."""
+    git(tmp_path, "init", "--quiet")
+    (tmp_path / ".gitignore").write_text(".leasehold/\npid\nplan.toml\n")
+    git(tmp_path, "add", "--all")
+    git(tmp_path, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "x")
+    program = (
+        f"open('work', 'w').write('half done')\nimport os\nopen({str(tmp_path / 'pid')!r}, 'w').write('x')\n{FOREVER}"
+    )
+    path = write_plan(tmp_path, {"name": "one", "command": (*PYTHON, program), "worktree": True})
+    running = start_module("leasehold", "agents", "run", str(path))
+    until((tmp_path / "pid").exists)
+    running.kill()
+    running.wait()
+    home = tmp_path / ".leasehold" / "agents" / "demo"
+    assert "+half done" not in run("run", path, code=1)
+    assert "+half done" in (home / "children" / "demo.one" / "diff.patch").read_text()
+    assert list((home / "worktrees").iterdir()) == []
+    with open_place(tmp_path) as place:
+        Repository.of(tmp_path).add(home / "worktrees" / "demo.one")  # as if it had been killed before it was removed
+        assert keep_lost_diffs(place, "demo") == [home / "children" / "demo.one" / "diff.patch"]
+    assert git(tmp_path, "worktree", "list").count("\n") == 0
+
+
+def test_commands_about_a_folder_without_sessions_make_no_database(tmp_path):
+    assert "URM_PLACE_MISSING" in run("status", "--folder", tmp_path, code=2)
+    assert list(tmp_path.iterdir()) == []

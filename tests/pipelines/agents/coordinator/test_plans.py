@@ -13,6 +13,7 @@ def test_a_plan_is_run_in_order_and_every_end_is_on_record(tmp_path, url):
         talker("one", usage=[12, 30], calls=2),
         {"name": "two", "command": (*PYTHON, "print('hello'); raise SystemExit(3)")},
         {"name": "three", "command": (*PYTHON, "print('after one')"), "after": ["one"]},
+        {"name": "killed", "command": (*PYTHON, "import os; os.kill(os.getpid(), 9)")},
         {"name": "four", "command": ("true",), "after": ["two", "three"]},
         {"name": "five", "command": ("true",), "after": ["four"]},
         budget={"tokens": 100, "solver_calls": 5},
@@ -22,6 +23,7 @@ def test_a_plan_is_run_in_order_and_every_end_is_on_record(tmp_path, url):
         "one": ("passed", None),
         "two": ("exit code 3", "URM_CHILD_FAILED"),
         "three": ("passed", None),
+        "killed": ("signal 9", "URM_CHILD_FAILED"),
         "four": ("prerequisite_failed", "URM_CHILD_PREREQUISITE_FAILED"),
         "five": ("prerequisite_failed", "URM_CHILD_PREREQUISITE_FAILED"),
     }

@@ -129,9 +129,21 @@ def test_a_cancel_in_the_engine_reaches_the_child_and_ends_its_job_as_cancelled(
         (state,) = opened.children()
         place.app.cancel(state.job_id)
         opened.coordinator.renew()
-        opened.wait_idle()
+        until(lambda: opened.snapshot().is_over)
         assert ends(opened) == {"one": "URM_CHILD_CANCELLED"}
         assert place.app.get(state.job_id).status == "CANCELLED"
+
+
+def test_the_job_of_a_cancelled_child_names_the_request(tmp_path, url):
+    with session(tmp_path, url) as opened, open_place(tmp_path, url) as place:
+        opened.spawn(spec("one", *SLEEPER), "r1", child_id="one")
+        started(opened, "one")
+        assert cancel(place, "one", "request-7")["status"] == "cancel_requested"
+        opened.wait_idle()
+        (state,) = opened.children()
+        job = place.app.get(state.job_id)
+        assert (state.code, job.status) == ("URM_CHILD_CANCELLED", "CANCELLED")
+        assert "request-7" in str(job.failure)
 
 
 def test_a_coordinator_whose_lease_was_taken_kills_its_children_and_accepts_no_more(tmp_path, url):

@@ -74,6 +74,14 @@ class Repository:
         own = next(record for record, path in self._registered() if path == folder)
         return Worktree(self, folder, own)
 
+    def find(self, folder: Path) -> Worktree:
+        """Return the work tree in a folder, which another process has made."""
+        folder = Path(os.path.realpath(folder))
+        for own, path in self._registered():
+            if path == folder:
+                return Worktree(self, folder, own)
+        raise RepositoryMissing(f"{folder} is no work tree of {self.top}.")
+
     def remove_leftovers(self, root: Path) -> list[Path]:
         """Remove every work tree inside a folder: what a coordinator that crashed left there. Others are not touched.
 

@@ -39,7 +39,7 @@ REQUEST_HELP = "An id of this request: the same id again returns the first answe
 @click.option("--request", metavar="ID", help=REQUEST_HELP)
 @place_options
 def spawn(session_id: str, request: str | None, folder: Path, url: str, **given: Any) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         fields = {name: given[name] for name in ("name", "timeout", "worktree") if given[name] is not None}
         fields |= {"command": list(given["command"]), "folder": given["where"], "env": list(given["env"])}
         if given["text"] is not None:
@@ -66,6 +66,6 @@ def _parsed(text: str) -> Any:
 @click.option("--request", metavar="ID", help=REQUEST_HELP)
 @place_options
 def cancel(child_id: str, request: str | None, folder: Path, url: str) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         answer = cancel_stored(place, child_id, request or uuid.uuid4().hex)
     click.echo(json.dumps(answer))

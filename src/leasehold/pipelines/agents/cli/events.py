@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import time
-from importlib import import_module
 from pathlib import Path
-from typing import Final
 
 import click
 
+from leasehold.pipelines.agents.cli.event_reports import replay, summary, validate
 from leasehold.pipelines.agents.cli.options import place_options
 from leasehold.pipelines.agents.event_files import EventFiles
 from leasehold.pipelines.agents.events import events_of
@@ -19,36 +18,33 @@ from leasehold.pipelines.agents.sessions import read_session
 from leasehold.pipelines.agents.tokens import find
 from leasehold.pipelines.shell.options import GroupWithDefault, help_with_examples
 
-# By verb below `events`: its module in leasehold.pipelines.agents.cli, whose function has the verb's name.
-EVENTS: Final[dict[str, str]] = {}
-
 
 class EventsGroup(GroupWithDefault):
-    """Prints events unless another verb is named; those are imported when they are called."""
+    """Prints events unless another verb is named."""
 
     default_command = "print"
     extra = ""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*super().list_commands(ctx), *EVENTS]
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in EVENTS:
-            return super().get_command(ctx, cmd_name)
-        module = import_module(f"leasehold.pipelines.agents.cli.{EVENTS[cmd_name]}")
-        command: click.Command = getattr(module, cmd_name)
-        return command
 
 
 @click.group(
     cls=EventsGroup,
     help=help_with_examples(
         "Print the events of a session, or of one of its children, in order.",
-        ["leasehold agents events demo", "leasehold agents events demo.parser --follow"],
+        [
+            "leasehold agents events demo",
+            "leasehold agents events demo.parser --follow",
+            "leasehold agents events validate demo     check that they are whole and in order",
+            "leasehold agents events replay demo       print the order of dispatch, from events alone",
+        ],
     ),
 )
 def events() -> None:
     """Print events."""
+
+
+events.add_command(validate)
+events.add_command(replay)
+events.add_command(summary)
 
 
 @events.command("print", help="Print the events of SESSION, or of CHILD, as lines of JSON.")
@@ -58,7 +54,7 @@ def events() -> None:
 @click.option("--files", is_flag=True, help="Bring the session's NDJSON files up to date, and print their folder.")
 @place_options
 def print_events(name: str, after: int, folder: Path, url: str, *, follow: bool, files: bool) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         stream_id, session_id = place.records.read(lambda transaction: _stream(transaction, name))
         if files:
             home = place.home(session_id) / "events"

@@ -20,6 +20,7 @@ VERBS: Final = {
     "report": "report",
     "verify": "status",
     "serve": "serve",
+    "stop-gate": "stop_gate",
 }
 
 

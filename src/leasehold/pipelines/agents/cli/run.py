@@ -90,8 +90,8 @@ def _run(session: AgentSession, found: AgentPlan, stop: Stop, *, again: bool, pl
 
 
 def _stop(session: AgentSession, progress: PlanProgress, stop: Stop, command: str) -> int:
-    click.echo("Stopping: what runs has 2 seconds to end.", err=True)
-    session.stop(is_complete=not (progress.waiting or progress.open))
+    click.echo("Stopping: what runs has 2 seconds to end; a second signal ends it at once.", err=True)
+    session.stop(is_complete=not (progress.waiting or progress.open), is_urgent=lambda: stop.times > 1)
     click.echo(f"Stopped. Go on with: {command} --again")
     return SIGNALLED + (stop.number or 0)
 

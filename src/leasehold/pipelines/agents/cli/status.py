@@ -31,7 +31,7 @@ from leasehold.pipelines.shell.text import count, counts_text
 @place_options
 @json_option
 def status(session_id: str | None, folder: Path, url: str, *, as_json: bool) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         names = [session_id] if session_id else [session.parent_session_id for session in _sessions(place)]
         for name in names:
             session = place.records.read(lambda transaction: read_session(transaction, name))  # noqa: B023
@@ -81,6 +81,6 @@ def _plain(session: ParentSession, snapshot: SessionSnapshot) -> dict[str, Any]:
 @click.argument("session_id", metavar="[SESSION]", required=False)
 @place_options
 def verify(session_id: str | None, folder: Path, url: str) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         found = verify_records(place.records, session_id)
     click.echo(f"{count(found, 'dispatch token')} and all their events are sound.")

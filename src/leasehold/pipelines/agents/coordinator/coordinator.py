@@ -1,14 +1,14 @@
 """The loop of a coordinator: leases children in the order of the queue, runs each in a thread, passes cancels on.
 
 One thread calls `step`; it alone leases. Children that other processes have spawned, and cancels that they have stored,
-are found within `SIGNAL_SECONDS`. When the session's lease is lost, everything is killed and nothing more is written.
+are found within `SIGNAL_SECONDS`. When the session's lease is lost, everything is killed and nothing more is begun.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from leasehold import Cancelled, LeaseholdError, Overtaken
@@ -150,10 +150,12 @@ class Coordinator:
         for child in self.active():
             child.stop.request(StopReason.FAILURE if is_urgent else StopReason.CANCEL)
 
-    def end_all(self) -> None:
+    def end_all(self, is_urgent: Callable[[], bool] = lambda: False) -> None:
         """Wait for the children that were stopped, and end those that wait."""
         while threads := self._running():
             threads[0].join(SIGNAL_SECONDS)
+            if is_urgent():
+                self.stop(is_urgent=True)
         self._check()
         fail_waiting(self._runtime.state, self._session_id, STOPPED)
 

@@ -22,6 +22,7 @@ from leasehold.pipelines.agents.child_recovery import RecoveredChild, recover
 from leasehold.pipelines.agents.child_workflow import SessionRuntime
 from leasehold.pipelines.agents.coordinator.coordinator import Coordinator
 from leasehold.pipelines.agents.coordinator.engine_jobs import SessionLease, counted, gone_check, hold_session
+from leasehold.pipelines.agents.coordinator.leftovers import keep_lost_diffs
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.errors import LOST, RecoveryPending
 from leasehold.pipelines.agents.event_files import EventFiles
@@ -72,6 +73,7 @@ def start_session(place: AgentsPlace, request: SessionRequest) -> AgentSession:
         recovered = recover(state, gone_check(place.app))
         # crash here: recovered but not opened
         lease.cancel_leftovers()
+        keep_lost_diffs(place, session_id)
         answer = state.records.write(lambda transaction: _open(transaction, state, request, len(recovered)))
     except BaseException:
         lease.held.release()
@@ -178,11 +180,17 @@ class AgentSession:
                 return
             threading.Event().wait(0.05)
 
-    def stop(self, client_request_id: str | None = None, *, is_complete: bool = True) -> Answer:
-        """End what runs, with the grace, and what waits; then leave the session."""
+    def stop(
+        self,
+        client_request_id: str | None = None,
+        *,
+        is_complete: bool = True,
+        is_urgent: Callable[[], bool] = lambda: False,
+    ) -> Answer:
+        """End what runs, with the grace until it `is_urgent`, and what waits; then leave the session."""
         self._end_loop()
         self.coordinator.stop()
-        self.coordinator.end_all()
+        self.coordinator.end_all(is_urgent)
         return self.leave(client_request_id, is_complete=is_complete)
 
     def leave(self, client_request_id: str | None = None, *, is_complete: bool = True) -> Answer:

@@ -6,7 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 
-from leasehold import LeaseholdError, Overtaken, Unavailable
+from leasehold import LeaseholdError, Unavailable
 from leasehold.pipelines.agents.child_workflow import ActiveChild
 from leasehold.pipelines.agents.coordinator.engine_jobs import SessionLease
 from leasehold.pipelines.agents.limits import LEASE_MARGIN_SECONDS, LEASE_SECONDS, RENEW_SECONDS
@@ -87,10 +87,11 @@ class Watch:
         due = child.next_second_at
         if due is None or now < due:
             return
-        child.next_second_at = due + 1.0
         try:
-            child.pay_second()
+            is_paid = child.pay_second()
         except Unavailable:
-            child.next_second_at = now + 1.0  # what could not be paid is paid late: the second stays due
-        except (Overtaken, LeaseholdError):
+            self._stopped.wait(1.0)  # the second stays due
+        except LeaseholdError:
             child.lose()
+        else:
+            child.next_second_at = due + 1.0 if is_paid and child.next_second_at is not None else None

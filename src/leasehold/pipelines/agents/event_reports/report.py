@@ -1,13 +1,13 @@
 """Reports on streams: `urm-events-validate@1`, `urm-events-summary@1`, and the tokens that they replay to."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from leasehold.pipelines.agents.errors import ReplayOrderInvalid
 from leasehold.pipelines.agents.event_reports.checks import check_session
-from leasehold.pipelines.agents.event_reports.histories import SessionHistory, replayed, sessions_of
+from leasehold.pipelines.agents.event_reports.histories import ChildHistory, SessionHistory, replayed, sessions_of
 from leasehold.pipelines.agents.event_reports.issues import EventIssue
 from leasehold.pipelines.agents.event_reports.reading import EventReader, ReadEvent
 from leasehold.pipelines.agents.event_reports.streams import StreamLine
@@ -29,6 +29,9 @@ class EventReport:
     @property
     def is_valid(self) -> bool:
         return not self.issues
+
+    def children(self) -> Iterator[ChildHistory]:
+        return (child for session in self.sessions for child in session.children.values())
 
     def validation(self) -> dict[str, Any]:
         """Return `urm-events-validate@1`; all issues are counted, the first are listed."""

@@ -19,7 +19,7 @@ from rich.text import Text
 from leasehold.pipelines.agents.child_budget import BudgetLane, LaneTotal
 from leasehold.pipelines.agents.coordinator.snapshot import ChildRow, SessionSnapshot
 from leasehold.pipelines.agents.view.board_rows import chosen_rows, counts_of, end_words, status_of
-from leasehold.pipelines.agents.view.values import ChildStatus
+from leasehold.pipelines.agents.view.values import LANES, ChildStatus
 from leasehold.pipelines.agents.view.words import SHOWN_FIRST, TONES, lane_words
 from leasehold.pipelines.shell.html.page import SIGNS, Tone
 from leasehold.pipelines.shell.text import one_line
@@ -77,7 +77,8 @@ def _lanes(lanes: Mapping[BudgetLane, LaneTotal], width: int) -> Table:
     table = Table.grid(padding=(0, 2, 0, 0))
     for _ in range(3):
         table.add_column(no_wrap=True, overflow="ellipsis")
-    for name, lane in lanes.items():
+    for name in filter(lanes.__contains__, map(BudgetLane, LANES)):
+        lane = lanes[name]
         bar = "" if lane.limit is None else _bar(lane.limit, lane.spent, min(BAR_WIDTH, width // 4))
         of = "" if lane.limit is None else f" of {lane.limit:,}, {lane.limit - lane.spent:,} left"
         table.add_row(Text(lane_words(name), style="dim"), bar, Text(f"{lane.spent:,}{of}"))
