@@ -63,7 +63,7 @@ def test_the_first_debit_beyond_a_limit_ends_its_child_in_every_lane_and_is_on_r
         tmp_path,
         talker("calls", calls=3),
         talker("tokens", usage=[30, 30, 30]),
-        {"name": "seconds", "command": (*PYTHON, FOREVER), "after": ["calls", "tokens"]},
+        {"name": "seconds", "command": (*PYTHON, FOREVER), "timeout": 20, "after": ["calls", "tokens"]},
         {"name": "late", "command": ("true",), "after": []},
         max_active_children=1,
         budget={"tokens": 70, "solver_calls": 2, "duration_secs": 5},
@@ -73,8 +73,8 @@ def test_the_first_debit_beyond_a_limit_ends_its_child_in_every_lane_and_is_on_r
     assert (rows["calls"].solver_calls, rows["tokens"].tokens, rows["late"].code) == (2, 60, None)
     assert rows["seconds"].code == "URM_CHILD_PREREQUISITE_FAILED"
     with session(tmp_path, url, "second", duration_secs=1) as opened:
-        opened.spawn(spec("seconds", *PYTHON, FOREVER), "r1", child_id="seconds")
-        opened.spawn(spec("never", *PYTHON, FOREVER), "r2", child_id="never")
+        opened.spawn(spec("seconds", *PYTHON, FOREVER, timeout=20), "r1", child_id="seconds")
+        opened.spawn(spec("never", *PYTHON, FOREVER, timeout=20), "r2", child_id="never")
         opened.start()
         opened.wait_idle()
         states = {state.name: state for state in opened.children()}
@@ -86,7 +86,7 @@ def test_the_first_debit_beyond_a_limit_ends_its_child_in_every_lane_and_is_on_r
 
 def test_each_second_of_a_child_is_paid_while_it_runs(tmp_path):
     with session(tmp_path, "", duration_secs=2) as opened:
-        opened.spawn(spec("seconds", *PYTHON, FOREVER), "r1")
+        opened.spawn(spec("seconds", *PYTHON, FOREVER, timeout=20), "r1")
         opened.start()
         until(lambda: opened.snapshot().is_over)
         assert opened.snapshot().lanes["duration_secs"].spent == 2

@@ -33,7 +33,7 @@ def ends(opened):
 
 def test_a_second_coordinator_never_touches_the_children_of_a_living_one(tmp_path, url):
     with session(tmp_path, url) as first:
-        first.spawn(spec("one", *SLEEPER), "r1")
+        first.spawn(spec("one", *SLEEPER, timeout=60), "r1")
         started(first, "one")
         with pytest.raises(errors.SessionInactive):
             session(tmp_path, url).__enter__()
@@ -98,9 +98,10 @@ def test_deterministic_sessions_have_hashed_ids_and_the_time_that_was_given(tmp_
     assert len(runs[0]) == len(runs[1]) == 10
 
 
-def test_s10_cancels_that_race_completions_give_every_child_one_end(tmp_path, url):
+@pytest.mark.parametrize("count", [30, pytest.param(2_000, marks=pytest.mark.soak)])
+def test_s10_cancels_that_race_completions_give_every_child_one_end(tmp_path, url, count):
     with session(tmp_path, url, cap=6) as opened:
-        names = [f"c{number}" for number in range(30)]
+        names = [f"c{number}" for number in range(count)]
         for name in names:
             opened.spawn(spec(name, "true"), f"spawn-{name}", child_id=name)
         opened.start()
@@ -119,12 +120,12 @@ def test_s10_cancels_that_race_completions_give_every_child_one_end(tmp_path, ur
             thread.join()
         opened.wait_idle()
         assert set(ends(opened).values()) <= {"passed", "URM_CHILD_CANCELLED", "URM_CHILD_FAILED"}
-        assert verify(opened.state.records, "demo") == 30
+        assert verify(opened.state.records, "demo") == count
 
 
 def test_a_cancel_in_the_engine_reaches_the_child_and_ends_its_job_as_cancelled(tmp_path, url):
     with session(tmp_path, url) as opened, open_place(tmp_path, url) as place:
-        opened.spawn(spec("one", *SLEEPER), "r1")
+        opened.spawn(spec("one", *SLEEPER, timeout=60), "r1")
         started(opened, "one")
         (state,) = opened.children()
         place.app.cancel(state.job_id)
@@ -136,7 +137,7 @@ def test_a_cancel_in_the_engine_reaches_the_child_and_ends_its_job_as_cancelled(
 
 def test_the_job_of_a_cancelled_child_names_the_request(tmp_path, url):
     with session(tmp_path, url) as opened, open_place(tmp_path, url) as place:
-        opened.spawn(spec("one", *SLEEPER), "r1", child_id="one")
+        opened.spawn(spec("one", *SLEEPER, timeout=60), "r1", child_id="one")
         started(opened, "one")
         assert cancel(place, "one", "request-7")["status"] == "cancel_requested"
         opened.wait_idle()
