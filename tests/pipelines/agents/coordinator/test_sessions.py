@@ -4,6 +4,7 @@ import random
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -43,6 +44,25 @@ def test_a_second_coordinator_never_touches_the_children_of_a_living_one(tmp_pat
         (row,) = first.snapshot().rows
         assert row.phase == "started"
         assert first.stop()["status"] == "stopped"
+
+
+def test_of_many_coordinators_that_start_one_session_at_once_one_gets_it(tmp_path, url):
+    def start(_):
+        with open_place(tmp_path, url) as place:
+            try:
+                opened = start_session(place, SessionRequest(SessionTerms("demo"), ChildBudget(tokens=5)))
+            except errors.SessionInactive:
+                return False
+            ready.wait()
+            opened.close()
+            return True
+
+    ready = threading.Event()
+    with ThreadPoolExecutor(6) as pool:
+        found = [pool.submit(start, number) for number in range(6)]
+        until(lambda: sum(one.done() for one in found) == 5)
+        ready.set()
+    assert sorted(one.result() for one in found) == [False] * 5 + [True]
 
 
 def test_a_session_whose_coordinator_is_gone_accepts_no_spawn_before_its_recovery(tmp_path, url):

@@ -24,6 +24,7 @@ from leasehold.pipelines.agents.specs import ChildSpec, ChildState
 from leasehold.processes import Stop
 
 ID_MAX: Final = 128
+SNAPSHOT_SHARE: Final = 5  # at most a sixth of the time goes into snapshots
 Show = Callable[[SessionSnapshot], None]
 
 
@@ -75,17 +76,17 @@ class PlanRun:
 
     def run(self, stop: Stop, show: Show) -> PlanProgress:
         """Run until every child has ended, or somebody wants it to stop."""
-        coordinator, shown_at = self._session.coordinator, 0.0
+        coordinator, show_at = self._session.coordinator, 0.0
         progress = self.advance()
         while stop.number is None:
             coordinator.step()
-            if coordinator.take_ended() or coordinator.is_idle:
+            if coordinator.is_idle or (coordinator.take_ended() and progress.waiting):
                 progress = self.advance()
             if coordinator.is_idle and not progress.open:
                 break
-            if time.monotonic() - shown_at > SNAPSHOT_SECONDS:
+            if (began := time.monotonic()) >= show_at:
                 show(self._session.snapshot(progress.waiting))
-                shown_at = time.monotonic()
+                show_at = time.monotonic() + max(SNAPSHOT_SECONDS, SNAPSHOT_SHARE * (time.monotonic() - began))
             coordinator.wait()
         progress = self.read()
         show(self._session.snapshot(progress.waiting))
