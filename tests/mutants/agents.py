@@ -13,6 +13,7 @@ SOUND = f"{TESTS}/test_verify.py::test_a_session_in_every_phase_is_sound"
 EVERY_BYTE = "written_and_the_rest_follows_at_every_byte"
 CONTINUED = "test_a_batch_that_was_ended_but_not_the_session_is_continued_with_the_time_at_which_it_began"
 FILES = f"{TESTS}/test_event_files.py"
+GATE = "tests/pipelines/agents/stop_gate/test_gate.py"
 
 MUTANTS: Final = (
     Mutant(
@@ -112,5 +113,26 @@ MUTANTS: Final = (
         "or stored[(seq - 1) % PAGE] != line",
         "",
         (f"{FILES}::test_damage_inside_is_refused_with_its_line_and_changes_nothing",),
+    ),
+    Mutant(
+        "the stop gate compares the first replay with the second alone",
+        f"{AGENTS}/stop_gate/gate.py",
+        "for replay in replays):\n        return FixtureFault.REPLAYS_DIFFER",
+        "for replay in replays[:2]):\n        return FixtureFault.REPLAYS_DIFFER",
+        (f"{GATE}::test_two_equal_replays_of_three_are_not_enough",),
+    ),
+    Mutant(
+        "the stop gate takes any manifest for sound",
+        f"{AGENTS}/stop_gate/manifest.py",
+        "return self.found_hash == self.payload.vnext_plus9_manifest_hash",
+        "return True",
+        (f"{GATE}::test_a_manifest_that_is_not_the_one_its_hash_declares_voids_every_metric",),
+    ),
+    Mutant(
+        "the stop gate does not look at what is locked",
+        f"{AGENTS}/stop_gate/gate.py",
+        "return None if replays[0].artifacts == lock.artifacts else FixtureFault.LOCK_DIFFERS",
+        "return None",
+        (f"{GATE}::test_a_lock_of_other_bytes_does_not_pass",),
     ),
 )
