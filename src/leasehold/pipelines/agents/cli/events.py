@@ -16,7 +16,7 @@ from leasehold.pipelines.agents.place import AgentsPlace, open_place
 from leasehold.pipelines.agents.records.records import Transaction
 from leasehold.pipelines.agents.sessions import read_session
 from leasehold.pipelines.agents.tokens import find
-from leasehold.pipelines.shell.options import GroupWithDefault, help_with_examples
+from leasehold.pipelines.shell.options import GroupWithDefault, help_with_examples, url_option
 
 
 class EventsGroup(GroupWithDefault):
@@ -38,7 +38,8 @@ class EventsGroup(GroupWithDefault):
         ],
     ),
 )
-def events() -> None:
+@url_option
+def events(url: str) -> None:
     """Print events."""
 
 
@@ -47,7 +48,13 @@ events.add_command(replay)
 events.add_command(summary)
 
 
-@events.command("print", help="Print the events of SESSION, or of CHILD, as lines of JSON.")
+@events.command(
+    "print",
+    help=help_with_examples(
+        "Print the events of SESSION, or of CHILD, as lines of JSON.\n\nThe word `print` may be left out.",
+        ["leasehold agents events print demo", "leasehold agents events print demo.parser --after 12"],
+    ),
+)
 @click.argument("name", metavar="SESSION|CHILD")
 @click.option("--follow", is_flag=True, help="Wait for more, until nobody coordinates the session.")
 @click.option("--after", type=click.IntRange(0), default=0, metavar="SEQ", help="Only what comes after this number.")

@@ -8,7 +8,7 @@ from typing import Final
 import click
 
 from leasehold.errors import did_you_mean
-from leasehold.pipelines.shell.options import CONTEXT, help_with_examples
+from leasehold.pipelines.shell.options import CONTEXT, help_with_examples, url_option
 
 # By verb: its module here, whose function has the verb's name (`_` for `-`).
 VERBS: Final = {
@@ -48,8 +48,8 @@ class Agents(click.Group):
 @click.group(
     cls=Agents,
     help=help_with_examples(
-        "Run commands as children of one session: in an order on record, within shared budgets.\n\nA plan names them;"
-        " what they print is kept, redacted; a crash loses no record, and nothing is run twice by itself.",
+        "Run commands as children of one session.\n\nThey run in an order on record, within shared budgets. A plan"
+        " names them; what they print is kept, redacted; a crash loses no record, and nothing is run twice by itself.",
         [
             "leasehold agents run plan.toml            run a plan; run again to go on",
             "leasehold agents run plan.toml --again    run again what a crash or Ctrl-C ended",
@@ -60,5 +60,6 @@ class Agents(click.Group):
     ),
     context_settings=CONTEXT,
 )
-def agents() -> None:
+@url_option
+def agents(url: str) -> None:
     """Run commands as children of one session."""
