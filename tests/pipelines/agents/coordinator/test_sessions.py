@@ -46,6 +46,14 @@ def test_a_second_coordinator_never_touches_the_children_of_a_living_one(tmp_pat
         assert first.stop()["status"] == "stopped"
 
 
+def test_a_session_of_another_folder_is_refused_where_its_files_are_not(tmp_path, url):
+    session(tmp_path, url).__enter__().close()
+    (tmp_path / "other").mkdir()
+    with pytest.raises(errors.SessionInvalid) as refused:
+        session(tmp_path / "other", url).__enter__()
+    assert str(tmp_path) in refused.value.detail
+
+
 def test_of_many_coordinators_that_start_one_session_at_once_one_gets_it(tmp_path, url):
     def start(_):
         with open_place(tmp_path, url) as place:

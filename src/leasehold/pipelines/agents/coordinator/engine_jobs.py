@@ -14,7 +14,7 @@ from typing import Any, Final, NoReturn
 from leasehold import Held, Job, Leasehold, Misuse, Retry, Status
 from leasehold.errors import JobNotFree
 from leasehold.pipelines.agents.child_budget import check_totals, limits_of
-from leasehold.pipelines.agents.errors import SessionEnded, SessionInactive
+from leasehold.pipelines.agents.errors import SessionEnded, SessionInactive, SessionInvalid
 from leasehold.pipelines.agents.limits import LEASE_SECONDS, SIGNAL_SECONDS, TAKE_OVER_SECONDS
 from leasehold.pipelines.agents.plan.values import ChildBudget
 
@@ -78,6 +78,8 @@ def hold_session(app: Leasehold, parent_session_id: str, root: str, budget: Chil
         payload = {"parent_session_id": parent_session_id, "root": root}
         job = app.submit(SESSION_KIND, payload, key=parent_session_id, budget=limits_of(budget))
     check_totals(job.budget, budget)
+    if job.payload["root"] != root:
+        raise SessionInvalid(f"Its files are in {job.payload['root']}; use that folder.", parent_session_id=job.key)
     app.manual.reclaim_gone()
     return SessionLease(app, job, _hold(app, job))
 
