@@ -29,6 +29,7 @@ def test_a_third_child_waits_and_a_cancel_ends_one_that_runs_and_one_that_waits(
     client.start("cancels")
     for name in "abc":
         assert client.spawn("cancels", *SLEEP, child_id=f"cancels.{name}").status == 200
+    client.wait_for("cancels", "WORKER_START", "cancels.a")
     client.wait_for("cancels", "WORKER_START", "cancels.b")
     assert client.cancel("cancels.c", client_request_id="third").value["status"] == "cancelled"
     first = client.cancel("cancels.a", client_request_id="first")
@@ -53,6 +54,7 @@ def test_twenty_equal_requests_at_once_get_one_answer_and_do_one_thing(client):
 
     all_at_once(lambda: client.start("equal", client_request_id="equal-start"))
     one = all_at_once(lambda: client.spawn("equal", *SLEEP, name="a", client_request_id="equal-spawn"))
+    client.wait_for("equal", "WORKER_START", one["child_id"])
     all_at_once(lambda: client.cancel(one["child_id"], client_request_id="equal-cancel"))
     all_at_once(lambda: client.stop("equal", client_request_id="equal-stop"))
     with client.events("equal") as events:
