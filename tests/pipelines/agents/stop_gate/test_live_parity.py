@@ -40,7 +40,8 @@ def observed(place, name):
     """Return what must be the same in every run: events as a set, each child's events in order, ends, totals."""
     events = [json.loads(line.replace(name, "NAME")) for line in lines_of(place.records, name)]
     workers = [event for event in events if event["event"].startswith("WORKER_")]
-    lives, ends = {}, {}
+    lives: dict[str, list[tuple[int, str, str]]] = {}
+    ends = {}
     for event in workers:
         detail = event["detail"]
         if event["stream_id"].startswith("child:"):
