@@ -11,6 +11,7 @@ from tests.mutants.effects import MUTANTS as EFFECTS
 from tests.mutants.jobs import MUTANTS as JOBS
 from tests.mutants.leases import MUTANTS as LEASES
 from tests.mutants.mutant import Mutant
+from tests.mutants.reviews import MUTANTS as REVIEWS
 from tests.mutants.runlocks import MUTANTS as RUN_LOCKS
 from tests.mutants.sessions import MUTANTS as SESSIONS
 from tests.mutants.states import MUTANTS as STATES
@@ -19,4 +20,5 @@ from tests.mutants.workers import MUTANTS as WORKERS
 
 MUTANTS: Final[tuple[Mutant, ...]] = (
     *LEASES, *EFFECTS, *JOBS, *WORKERS, *STATES, *TREES, *RUN_LOCKS, *CONTRACTS, *COMMANDS, *AGENTS, *SESSIONS,
+    *REVIEWS,
 )  # fmt: skip

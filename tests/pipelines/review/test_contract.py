@@ -2,7 +2,6 @@
 
 import json
 import re
-from pathlib import Path
 from typing import Any
 
 import jsonschema_rs
@@ -27,7 +26,7 @@ from leasehold.redact import Policy, RedactionFailed, Redactor
 from tests.pipelines.review.responses import CHANGED, EXPECTED, FINDING, FULL, RESPONSE, documents, response
 from tests.support.properties import examples
 
-SCHEMA = Path("schemas/review/review_result.schema.json")
+SCHEMA = contract("review_result", 1).schema
 VALIDATOR = contract("review_result", 1).validator
 WARNING = ParseWarning(ReasonCode.ALL_FINDINGS_DROPPED)
 
@@ -141,6 +140,14 @@ def test_a_newer_minor_version_is_read_and_what_only_it_knows_is_left_out():
         ("field_dropped", "cwe", "unknown_field"),
         ("finding_dropped", "severity", "invalid_enum_value"),
     ]
+
+
+def test_a_schema_version_is_the_expected_one_or_a_newer_minor_of_it():
+    later = ExpectedVersions("1.0.0", "1.2")
+    for version in ("1.2", "1.3", "1.10"):
+        assert parse(response(schema_version=version), later).result
+    for version in ("1.1", "2.3", "01.2"):
+        assert rejection(response(schema_version=version), later) == ("incompatible_version", "schema_version")
 
 
 def test_the_patch_of_a_prompt_version_may_drift_as_far_as_is_configured():
@@ -259,17 +266,14 @@ def test_a_finding_whose_file_was_not_changed_is_dropped_with_its_place(path):
 
 
 def test_the_published_schema_is_the_one_of_the_document():
-    finding = VALIDATED["properties"]["findings"]["items"]
-    assert VALIDATED["required"] == ["schema_version", "prompt_version", "findings"]
+    finding = SCHEMA["properties"]["findings"]["items"]
+    assert SCHEMA["required"] == ["schema_version", "prompt_version", "findings"]
     assert finding["required"] == list(FINDING)
     assert set(finding["properties"]) == set(FULL)
-    assert VALIDATED["properties"]["meta"] == {"type": "object", "additionalProperties": True}
-    assert finding["additionalProperties"] is VALIDATED["additionalProperties"] is False
-    assert VALIDATED["$id"].endswith("/schemas/review/v1/review_result.schema.json")
-    jsonschema_rs.meta.validate(VALIDATED)
-
-
-VALIDATED = json.loads((Path(__file__).parents[3] / SCHEMA).read_text(encoding="utf-8"))
+    assert SCHEMA["properties"]["meta"] == {"type": "object", "additionalProperties": True}
+    assert finding["additionalProperties"] is SCHEMA["additionalProperties"] is False
+    assert SCHEMA["$id"].endswith("/schemas/review/v1/review_result.schema.json")
+    jsonschema_rs.meta.validate(SCHEMA)
 
 
 def tidied(fields):
