@@ -223,6 +223,16 @@ def test_safe_values_are_normalized_and_every_change_is_reported():
     )
 
 
+def test_every_finding_is_validated_before_the_first_is_reconciled():
+    found = parse(response({**FINDING, "file": "./src/app.py"}, {**FINDING, "file": "x"}, {**FINDING, "line": 0}))
+    assert [plain(each)["kind"] for each in found.diagnostics] == [
+        "finding_dropped",
+        "coercion_applied",
+        "finding_dropped",
+    ]
+    assert [each.index for each in found.diagnostics if isinstance(each, FindingDropped)] == [2, 1]
+
+
 def test_s16_no_diagnostic_shows_a_secret_or_acts_on_a_terminal():
     secret = "password=hunter2-hunter2"  # noqa: S105 — it is one on purpose
     crooked = {**FINDING, "id": f"{secret} ", "title": f"\x1b[2J{secret} ", "file": f"{secret}\\x", secret: 1}

@@ -65,7 +65,8 @@ def _result(
 ) -> ReviewResult:
     is_newer = expected.is_newer_schema(top.schema_version)
     validator = FindingValidator(normalizer, diagnostics, is_newer=is_newer)
-    findings = tuple(reconciled(validator.validate_all(top.findings), changed, validator, normalizer))
+    valid = list(validator.validate_all(top.findings))
+    findings = tuple(reconciled(valid, changed, validator, normalizer))
     if not findings and any(isinstance(found, FindingDropped) for found in diagnostics):
         diagnostics.append(ParseWarning(ReasonCode.ALL_FINDINGS_DROPPED))
     return ReviewResult(top.schema_version, top.prompt_version, findings, top.summary, top.meta)
