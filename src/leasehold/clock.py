@@ -21,15 +21,11 @@ def wall() -> int:
 
 def uptime() -> int:
     """Return microseconds that no change of the wall clock moves, shared by all processes of this boot."""
-    return _uptime()
-
-
-def _since_boot() -> int:
-    return time.clock_gettime_ns(_SOURCE) // 1_000
+    return time.clock_gettime_ns(_SOURCE) // 1_000 if _simulated is None else _simulated()
 
 
 _SOURCE: Final = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
-_uptime: Callable[[], int] = _since_boot  # simulations in tests replace it
+_simulated: Callable[[], int] | None = None  # simulations in tests set it
 
 
 def boot_id() -> str:

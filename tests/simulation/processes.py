@@ -285,7 +285,7 @@ class Worker:
 
     def _commit(self) -> None:
         while True:
-            self.world.wait(lambda: self.committer.has_work)
+            self.world.wait(self.committer.has_work)
             self.committer.write()
 
     def _deliver(self, relay: SimulatedRelay) -> float:

@@ -101,7 +101,8 @@ class Attempt:
             if self.isolated:
                 end: Settlement | None = None if result is None else self.succeed(result)
             else:
-                end = await self.conclude(await result if self.handler.is_async else result)
+                result = await result if self.handler.is_async else result
+                end = self.succeed(result) if self.task is None else await self.conclude(result)
         except BaseException as error:  # noqa: BLE001 — whatever a handler raises is its failure, not ours
             if self.task is not None:
                 await self.task.effects.abandon()

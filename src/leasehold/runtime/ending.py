@@ -15,13 +15,13 @@ from leasehold.runtime.task import Task
 
 def succeeded(lease: Lease, task: Task | None, result: object) -> Settlement:
     """Decide on a result: it ends the task, unless it cannot be stored."""
-    used, posts = None, None
+    detail, posts = None, None
     if task is not None:
         used, posts = task.effects.summary(), task.posts.all()
-    if isinstance(used, EffectInDoubt):  # whatever the handler made of it, a person must resolve it
-        return endings.failed(lease, classify(used))
-    facts = {**(used or {}), **trace_of(posts)}
-    detail = canonical.encode(facts) if facts else None
+        if isinstance(used, EffectInDoubt):  # whatever the handler made of it, a person must resolve it
+            return endings.failed(lease, classify(used))
+        facts = {**(used or {}), **trace_of(posts)}
+        detail = canonical.encode(facts) if facts else None
     if result is None:
         return endings.done(lease, "null", detail, posts)
     try:

@@ -164,7 +164,7 @@ def test_an_effect_that_is_asked_for_again_before_its_result_is_written_gets_tha
     recorded, again = Reply(), Reply()
     committer.commit(attempt, effect.done(intent, '"once"'), recorded)
     committer.commit(attempt, intent, again)
-    while committer.has_work:
+    while committer.has_work():
         committer.write()
     assert (recorded.wait().verdict, again.wait().verdict, again.wait().result) == ("recorded", "done", '"once"')
 

@@ -109,7 +109,7 @@ def test_entries_that_come_while_a_group_waits_for_its_turn_are_committed_with_i
     desk.hold(4)
     replies = [desk.ask(desk.attempts[0])]
     with writing_elsewhere(desk, desk.committer.write):
-        until(lambda: not desk.committer.has_work, timeout=60)  # the first is on its way
+        until(lambda: not desk.committer.has_work(), timeout=60)  # the first is on its way
         replies += [desk.ask(attempt) for attempt in desk.attempts[1:]]
     assert [reply.value.verdict for reply in replies] == ["act"] * 4
     intents, _ = moments(desk)

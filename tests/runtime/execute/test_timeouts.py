@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from contextlib import contextmanager
 from functools import partial
 
@@ -25,12 +26,12 @@ RETRIED = ["submitted", "claimed", "retried", "advanced", "claimed"]
 @contextmanager
 def later():
     """Yield a way to let the time of a handler pass at once, or the grace after its interruption."""
-    real, ahead = clock._uptime, [0]  # noqa: SLF001 — as the simulations do
+    ahead, offset = [0], clock.uptime() - time.monotonic_ns() // 1_000
 
     def jump():
         ahead[0] += clock.microseconds(STOP_GRACE_SECONDS + 1)
 
-    with simulated_uptime(lambda: real() + ahead[0]):
+    with simulated_uptime(lambda: time.monotonic_ns() // 1_000 + offset + ahead[0]):
         yield jump
 
 

@@ -342,7 +342,8 @@ class Claimer:
         if leases:
             attempts = [Attempt(lease, self._handlers[lease.route], asked_at) for lease in leases]
             for attempt in attempts:
-                attempt.isolated = attempt.isolated or (attempt.lease.is_suspect and not alone)
+                if attempt.lease.losses and not alone:
+                    attempt.isolated = attempt.isolated or attempt.lease.is_suspect
             self._held.add(attempts, alone=alone)
             try:
                 self._on_claimed(attempts)

@@ -35,16 +35,19 @@ class Capacity:
         with self._changed:
             for queue in queues:
                 self.busy += places
-                self._busy_by_queue[base_of(queue)] += 1
+                if self._caps:
+                    self._busy_by_queue[base_of(queue)] += 1
 
     def free_slot(self, queue: str, places: int = 1) -> None:
         """Free a place, or so many: its handler has ended."""
         with self._changed:
             self.busy -= places
-            self._busy_by_queue[base_of(queue)] -= 1
+            if self._caps:
+                self._busy_by_queue[base_of(queue)] -= 1
             if self._wanted and self.free() >= self._wanted:
                 self._changed.notify_all()
-        self.announce_free({queue})
+        if self._scarce:
+            self.announce_free({queue})
 
     def announce_free(self, queues: Iterable[str]) -> None:
         """Announce that an end was written, which frees a slot of a limited or capped queue."""
@@ -129,7 +132,8 @@ class HeldAttempts:
             lease = attempt.lease
             identity = (lease.task_id, lease.fence)
             pop(identity, None)
-            self.pending.remove(identity)
+            if attempt.state is not State.ENDED:  # what ended had begun, and is off the list since then
+                self.pending.remove(identity)
             queues.add(lease.queue)
         self.capacity.announce_free(queues)
 

@@ -37,7 +37,7 @@ class Committer:
         self._requests: deque[CommitRequest] = deque()
         self._progress: dict[tuple[int, int], Progress] = {}
         self._lock = threading.Lock()
-        self._thread = BatchThread("leasehold-committer", lambda: self.has_work, self.write, limits.THREAD_REST_SECONDS)
+        self._thread = BatchThread("leasehold-committer", self.has_work, self.write, limits.THREAD_REST_SECONDS)
 
     def start(self) -> None:
         self._thread.start()
@@ -76,7 +76,6 @@ class Committer:
         except Exception as error:  # noqa: BLE001 — the thread must outlive any one batch
             self._events.component_failed("committer", error)
 
-    @property
     def has_work(self) -> bool:
         return bool(self._ends or self._requests or self._progress)
 

@@ -150,7 +150,7 @@ class Runner:
         return judge(attempt.lease, attempt.handler, crash.failure())
 
     def settle(self, attempt: Attempt, end: Settlement | None) -> None:
-        if attempt.lease.is_suspect:
+        if attempt.lease.losses and attempt.lease.is_suspect:
             self._suspects.on_end(end)
         if attempt.is_abandoned:
             self._return(attempt)
