@@ -5,12 +5,13 @@ worker sends itself SIGTERM. Ctrl-C and SIGTERM only set a flag, which the comma
 signal kills the workers, a third one interrupts the command.
 
 A new interpreter needs half a second to import the engine; a forked worker has the modules of its command, so the
-command line forks its workers first (`prefork`). Forking is safe only in a process with one thread and no connections.
+command line forks its workers first (`forked_processes`), before it has a thread or a connection: only then is it safe.
 """
 
 from __future__ import annotations
 
 import asyncio
+import json
 import math
 import os
 import runpy
@@ -22,7 +23,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
 from types import FrameType
@@ -32,7 +33,7 @@ from leasehold.errors import Unavailable
 from leasehold.limits import EXIT_POLL_SECONDS, GRACE_SECONDS, KILL_SECONDS, STOP_POLL_SECONDS
 
 SIGNALS_UNTIL_KILL: Final = 2
-BEGIN: Final = b"b"
+ORDER_BYTES: Final = 64 * 1024  # that are read at once
 FAILED: Final = 1
 STOP_SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 SignalHandler = Callable[[int, FrameType | None], object]
@@ -107,16 +108,16 @@ def worker_arguments(app: str, concurrency: int, *more: str) -> tuple[str, ...]:
 class WorkerProcesses:
     """The workers of one command. At the end of the block they are stopped, and killed if they do not stop in time."""
 
-    def __init__(self, spec: WorkerSpec, count: int, stop: Stop | None = None, *, prefork: bool = False) -> None:
+    def __init__(
+        self, spec: WorkerSpec, count: int, stop: Stop | None = None, forked: Sequence[ForkedProcess] = ()
+    ) -> None:
+        """`forked`: processes of `forked_processes` that become workers; the others are new interpreters."""
         self.stop = stop or Stop()
         self.running: list[WorkerProcess] = []
-        self.waiting: list[_ForkedProcess] = []
+        self.waiting = list(forked)
         self.have_started = False
         self._spec = spec
         self._count = count
-        if prefork and threading.active_count() == 1 and hasattr(os, "fork"):
-            for _ in range(count):
-                self.waiting.append(_ForkedProcess(spec, self.waiting))
 
     def start(self) -> None:
         """Let every worker begin, unless they have or somebody wants an end."""
@@ -124,7 +125,7 @@ class WorkerProcesses:
             return
         self.have_started = True
         for worker in self.waiting:
-            worker.begin()
+            worker.begin(self._spec)
         self.running, self.waiting = [*self.waiting], []
         while len(self.running) < self._count:
             self.start_one()
@@ -184,23 +185,46 @@ class WorkerProcesses:
         self.stop_all()
 
 
-class _ForkedProcess:
+@contextmanager
+def forked_processes(count: int) -> Iterator[list[ForkedProcess]]:
+    """Fork processes that wait to become workers; none where that is not safe. Those that did not begin are killed."""
+    forked: list[ForkedProcess] = []
+    try:
+        if threading.active_count() == 1 and hasattr(os, "fork"):
+            for _ in range(count):
+                forked.append(ForkedProcess(forked))
+        yield forked
+    finally:
+        for process in forked:
+            process.kill_unless_begun()
+
+
+class ForkedProcess:
     """A process forked from this one that waits for `begin`."""
 
-    def __init__(self, spec: WorkerSpec, siblings: Sequence[_ForkedProcess]) -> None:
+    def __init__(self, siblings: Sequence[ForkedProcess]) -> None:
         reader, writer = os.pipe()
         self.stdin: IO[bytes] = os.fdopen(writer, "wb", buffering=0)
         self.returncode: int | None = None
+        self.has_begun = False
         self.pid = os.fork()
         if self.pid == 0:
             for worker in (self, *siblings):  # a pipe that a sibling holds open would not close with the command
                 worker.stdin.close()
-            _run_forked(reader, spec)
+            _run_forked(reader)
         os.close(reader)
 
-    def begin(self) -> None:
+    def begin(self, spec: WorkerSpec) -> None:
+        self.has_begun = True
         with suppress(BrokenPipeError):
-            self.stdin.write(BEGIN)
+            self.stdin.write(json.dumps({**asdict(spec), "log": str(spec.log)}).encode() + b"\n")
+
+    def kill_unless_begun(self) -> None:
+        if not self.has_begun:
+            self.send_signal(signal.SIGKILL)
+            self.stdin.close()
+            while self.poll() is None:
+                time.sleep(EXIT_POLL_SECONDS)
 
     def poll(self) -> int | None:
         if self.returncode is None:
@@ -217,10 +241,21 @@ class _ForkedProcess:
             os.kill(self.pid, number)
 
 
-WorkerProcess = subprocess.Popen[bytes] | _ForkedProcess
+WorkerProcess = subprocess.Popen[bytes] | ForkedProcess
 
 
-def _run_forked(reader: int, spec: WorkerSpec) -> NoReturn:
+def _read_spec(reader: int) -> WorkerSpec | None:
+    """Wait for what `begin` writes; None if the command has ended instead."""
+    line = b""
+    while not line.endswith(b"\n"):
+        if not (more := os.read(reader, ORDER_BYTES)):
+            return None
+        line += more
+    fields = json.loads(line)
+    return WorkerSpec(fields["arguments"], fields["environment"], Path(fields["log"]))
+
+
+def _run_forked(reader: int) -> NoReturn:
     """Be the forked process: wait, then run a worker as a new interpreter would."""
     code = FAILED
     try:
@@ -228,7 +263,7 @@ def _run_forked(reader: int, spec: WorkerSpec) -> NoReturn:
         for number in STOP_SIGNALS:
             signal.signal(number, signal.SIG_DFL)
         use_uvloop()  # while the command plans
-        if os.read(reader, 1) != BEGIN:
+        if (spec := _read_spec(reader)) is None:
             os._exit(0)
         _redirect(reader, spec.log)
         os.environ.update(spec.environment)

@@ -5,14 +5,15 @@ import signal
 import sys
 from pathlib import Path
 
-from leasehold.processes import Stop, WorkerProcesses, WorkerSpec
+from leasehold.processes import Stop, WorkerProcesses, WorkerSpec, forked_processes
 from tests.support.processes.stopped import has_stopped
 from tests.support.wait import until
 
 
 def main(folder: Path) -> None:
     stop = Stop()
-    with WorkerProcesses(WorkerSpec(("worker", "--help"), {}, folder / "log"), 1, stop, prefork=True) as workers:
+    spec = WorkerSpec(("worker", "--help"), {}, folder / "log")
+    with forked_processes(1) as forked, WorkerProcesses(spec, 1, stop, forked) as workers:
         (worker,) = workers.waiting
         os.kill(worker.pid, signal.SIGSTOP)
         until(lambda: has_stopped(worker.pid))  # of two pending signals, SIGTERM would be handled first

@@ -7,6 +7,7 @@ import json
 import os
 import re
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from click.testing import CliRunner
@@ -15,6 +16,7 @@ from leasehold.cli.root import root
 from leasehold.pipelines.translate.settings import RunSettings
 from tests.support.db import rows
 from tests.support.http.model_endpoint import EndpointServer, completion
+from tests.support.processes.fork_server import run_module
 from tests.support.processes.workers import command_process
 from tests.support.wait import until
 
@@ -48,6 +50,19 @@ def spanish(text):
     return _word.sub(turned, text)
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A command that has ended, with the words of `click.testing`."""
+
+    exit_code: int
+    stdout: str
+    stderr: str
+
+    @property
+    def output(self):
+        return self.stderr + self.stdout
+
+
 class Workspace:
     """A folder with a document and its run. `url`: where the jobs lie; empty for the run's own folder."""
 
@@ -72,7 +87,9 @@ class Workspace:
         return ["translate", str(self.document), *pair, "--out", str(self.out), *tools, *where, *words]
 
     def translate(self, *words):
-        return command(*self.order(*words))
+        """Run the command in a process of its own, which forks its workers."""
+        ended = run_module("leasehold", *self.order(*words), env=known())
+        return Ended(ended.returncode, ended.stdout, ended.stderr)
 
     def about(self, verb, *words):
         """Run a verb about the run."""

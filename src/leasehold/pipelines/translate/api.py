@@ -1,6 +1,6 @@
 """The pipeline from Python: run, status, project; the same as the command, with the same options."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +24,7 @@ from leasehold.pipelines.translate.settings import RunFile, RunIdentity, RunMiss
 from leasehold.pipelines.translate.toolchain import KIND, Toolchain
 from leasehold.pipelines.translate.translators import make_translator
 from leasehold.pipelines.translate.translators.endpoints.interfaces import make_endpoint
+from leasehold.processes import ForkedProcess
 from leasehold.runlock import hold
 
 REPORT: Final = "report.html"
@@ -95,8 +96,13 @@ def run(
     return translate(order, workers or WorkerOptions(), RunObserver())
 
 
-def translate(order: Order, workers: WorkerOptions, observer: RunObserver[RunSnapshot]) -> Result:
-    """Carry out an order. The document, the languages and the folder are checked before anything is written."""
+def translate(
+    order: Order, workers: WorkerOptions, observer: RunObserver[RunSnapshot], forked: Sequence[ForkedProcess] = ()
+) -> Result:
+    """Carry out an order. The document, the languages and the folder are checked before anything is written.
+
+    `forked`: processes that become its workers; without them workers are new interpreters.
+    """
     document = read_document(order.document)
     check_tools(order)
     memory = RunFolder(order.folder).check_owner(document, order.languages)
@@ -109,7 +115,7 @@ def translate(order: Order, workers: WorkerOptions, observer: RunObserver[RunSna
             planned = rework(toolchain, document) if workers.rework_only else plan(toolchain, document)
             write_files(toolchain, document)
             under_lock = RunObserver(observer.show, observer.stop, held.check)
-            snapshot = run_workers(toolchain, document, workers, under_lock)
+            snapshot = run_workers(toolchain, document, workers, under_lock, forked)
             held.confirm()
             found = _write(toolchain, document)
     return Result(order.folder, planned, snapshot, tuple(found))

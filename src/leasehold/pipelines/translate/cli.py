@@ -30,7 +30,7 @@ from leasehold.pipelines.shell.run_loop import RunObserver, live_display
 from leasehold.pipelines.shell.text import counts_text
 from leasehold.pipelines.translate.gate import Thresholds
 from leasehold.pipelines.translate.settings import ATTEMPTS_MAX, TranslateOptions
-from leasehold.processes import stop_on_signals
+from leasehold.processes import forked_processes, stop_on_signals
 from leasehold.runlock import RunLockError
 
 if TYPE_CHECKING:
@@ -179,8 +179,8 @@ def _carry_out(order: Order, workers: WorkerOptions) -> int:
     from leasehold.pipelines.translate.api import translate as carry_out
     from leasehold.pipelines.translate.reports.report import result_lines
 
-    with stop_on_signals() as stop, live_display(_renderer) as show:
-        result = carry_out(order, workers, RunObserver(show, stop))
+    with stop_on_signals() as stop, forked_processes(workers.processes) as forked, live_display(_renderer) as show:
+        result = carry_out(order, workers, RunObserver(show, stop), forked)
     if stop.number is not None and not result.snapshot.is_over:
         click.echo(f"Stopped: {counts_text(result.counts)}. Run the same command again to resume.")
         return SIGNALLED + stop.number

@@ -2,6 +2,7 @@
 
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -13,7 +14,7 @@ from leasehold.pipelines.translate.export import project
 from leasehold.pipelines.translate.history import PlannedParagraph, planned_paragraphs
 from leasehold.pipelines.translate.limits import PROJECT_SECONDS
 from leasehold.pipelines.translate.toolchain import KIND, ROUND, Toolchain
-from leasehold.processes import WorkerProcesses, WorkerSpec, worker_arguments
+from leasehold.processes import ForkedProcess, WorkerProcesses, WorkerSpec, worker_arguments
 
 ERRORS_MAX: Final = 1_000
 FIRST_PASS: Final = (states.INGESTED, states.TRANSLATED_PASS1, states.REVIEWED_PASS1)
@@ -81,7 +82,11 @@ def worker_spec(toolchain: Toolchain, workers: WorkerOptions) -> WorkerSpec:
 
 
 def run_workers(
-    toolchain: Toolchain, document: Document, workers: WorkerOptions, observer: RunObserver[RunSnapshot]
+    toolchain: Toolchain,
+    document: Document,
+    workers: WorkerOptions,
+    observer: RunObserver[RunSnapshot],
+    forked: Sequence[ForkedProcess] = (),
 ) -> RunSnapshot:
     """Let worker processes translate until nothing is left or a stop is requested; the files are written meanwhile."""
     poller = ParagraphPoller(toolchain, document, rework_only=workers.rework_only)
@@ -96,6 +101,7 @@ def run_workers(
             project(toolchain, document)
             projected_at = time.monotonic()
 
-    with WorkerProcesses(worker_spec(toolchain, workers), workers.processes, observer.stop) as processes:
+    spec = worker_spec(toolchain, workers)
+    with WorkerProcesses(spec, workers.processes, observer.stop, forked) as processes:
         watched = RunObserver(show_and_project, observer.stop, observer.check)
         return run_until_over(snapshot, poller.read, processes, watched)

@@ -34,7 +34,7 @@ from leasehold.pipelines.shell.options import (
 )
 from leasehold.pipelines.shell.run_loop import live_display
 from leasehold.pipelines.shell.text import count, printable, size_text
-from leasehold.processes import WorkerProcesses, stop_on_signals
+from leasehold.processes import WorkerProcesses, forked_processes, stop_on_signals
 
 if TYPE_CHECKING:
     from leasehold.pipelines.download.reports.progress import DownloadRenderer
@@ -115,7 +115,8 @@ def fetch(context: click.Context, /, manifest: Path, out: Path, workers: int, **
     settings = with_database(Settings(out, given["url"], given["timeout"], given["max_bytes"], headers))
     with (
         stop_on_signals() as stop,
-        WorkerProcesses(worker_spec(settings), workers, stop, prefork=True) as processes,
+        forked_processes(workers) as forked,
+        WorkerProcesses(worker_spec(settings), workers, stop, forked) as processes,
         open_collection(settings) as collection,
         live_display(_renderer) as show,
     ):
