@@ -113,6 +113,7 @@ def test_hostile_output_is_rejected_and_never_raises(text, reason):
         ({"schema_version": "\u0661.0"}, "schema_mismatch", "schema_version"),
         ({"prompt_version": "v1.0.0"}, "schema_mismatch", "prompt_version"),
         ({"findings": {}}, "schema_mismatch", "findings"),
+        ({"findings": [1] * 10_001}, "response_too_large", "findings"),
         ({"summary": ["x"]}, "schema_mismatch", "summary"),
         ({"summary": "\ud800"}, "schema_mismatch", "summary"),
         ({"meta": []}, "schema_mismatch", "meta"),

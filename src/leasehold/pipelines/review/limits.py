@@ -4,6 +4,7 @@ from typing import Final
 
 # What a model answers.
 RESPONSE_BYTES_MAX: Final = 4 * 1024 * 1024  # what is larger is rejected unread
+FINDINGS_MAX: Final = 10_000  # of one response; one with more is rejected
 DIGITS_MAX: Final = 18  # of a line number, so that it fits into 64 bits
 VERSION_DIGITS_MAX: Final = 9  # of one part of a version
 SHOWN_MAX: Final = 500  # characters of a value in a diagnostic; of a longer one only its length is shown

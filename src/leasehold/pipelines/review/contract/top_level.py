@@ -17,6 +17,7 @@ from leasehold.pipelines.review.contract.fields import Normalizer
 from leasehold.pipelines.review.contract.result import TOP_OPTIONAL, TOP_REQUIRED
 from leasehold.pipelines.review.contract.strict_json import DuplicateKeys, has_ambiguity, is_storable
 from leasehold.pipelines.review.contract.versions import PROMPT_FORM, SCHEMA_FORM, ExpectedVersions
+from leasehold.pipelines.review.limits import FINDINGS_MAX
 
 KNOWN: Final = (*TOP_REQUIRED, *TOP_OPTIONAL)
 FORMS: Final = {"schema_version": SCHEMA_FORM, "prompt_version": PROMPT_FORM}
@@ -76,6 +77,8 @@ def _optional(fields: dict[str, Any]) -> ResponseRejected | None:
     """Return why the fields that have no closed form are not of their types."""
     if not isinstance(fields["findings"], list):
         return ResponseRejected(ReasonCode.SCHEMA_MISMATCH, "findings")
+    if len(fields["findings"]) > FINDINGS_MAX:
+        return ResponseRejected(ReasonCode.RESPONSE_TOO_LARGE, "findings")
     summary = fields.get("summary", "")
     if not isinstance(summary, str) or not is_storable(summary):
         return ResponseRejected(ReasonCode.SCHEMA_MISMATCH, "summary")
