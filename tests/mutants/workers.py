@@ -139,7 +139,7 @@ MUTANTS: Final = (
     Mutant(
         "a suspect runs in the worker with all others",
         "runtime/claim/claimer.py",
-        "attempt.isolated = attempt.isolated or (attempt.lease.is_suspect and not alone)",
+        "attempt.isolated = attempt.isolated or attempt.lease.is_suspect",
         "pass",
         ("tests/runtime/claim/test_suspects.py::test_s12_a_few_suspects_are_claimed_at_once_and_each_is_isolated",),
     ),
@@ -171,8 +171,8 @@ MUTANTS: Final = (
     Mutant(
         "the trouble of a sweep keeps upkeep from the rest",
         "runtime/maintain/upkeep.py",
-        '                self._events.component_failed("upkeep", error)\n        return queues\n',
-        "                raise\n        return queues\n",
+        '            self._events.component_failed("upkeep", error)\n            return set()\n',
+        "            raise\n",
         (f"{SWEEPER}::test_what_cannot_be_swept_does_not_keep_upkeep_from_the_rest",),
     ),
     Mutant(
