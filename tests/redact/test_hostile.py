@@ -5,7 +5,7 @@ import time
 import pytest
 
 from leasehold.redact import Policy, Redactor
-from tests.redact.checks import LETTERS
+from tests.redact.checks import DIGITS, LETTERS
 from tests.support.rows import every_row
 
 EVERYTHING = Redactor(
@@ -67,7 +67,16 @@ BRICKS = [
     'name="password"\n\n', 'name="password"\na: b\n', "password%5b%5d=", "password=a,a=", "password=''a",
     "password='a''", "a''",
     "dict(", "passwords=dict(a='", "| password | a1", "gh secret set -b", "secrets set a=", "setx password ",
-    "basicauth=a:",
+    "basicauth=a:", "-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\nYWFh",
+    '"a" == password', "a as password ",
+    "user,password\n", "user,password\na,b1\n", "|password|a|\n", "|a|password|b1|\n", "password is ",
+    "token for a b ",
+    "password=a1b2c3d4 ", "a1b2c3d4e5 ", "curl \\\n -u ", "pin 1", "seed word ", "ENC[AES256_GCM,data:", "a:b@tcp(",
+    "u@m:p@h",
+    "1 -----BEGIN PRIVATE KEY-----\n2 " + LETTERS + "\n", "password ||", "env || ",
+    "${password:-a", "heroku a1b2c3d4e5f6a7b8 ",
+    "\u043f\u0430\u0440\u043e\u043b\u044c: ", "auth token " + DIGITS + " ", "<td>password</td>",
+    "password\\u003d", "-Password a ",
 ]  # fmt: skip
 
 

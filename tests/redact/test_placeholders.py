@@ -4,7 +4,8 @@ import pytest
 
 from leasehold.errors import Misuse
 from leasehold.redact import RedactionFailed, Redactor
-from leasehold.redact.text import CLASSES, Page, Span, merged, whole_lines
+from leasehold.redact.page import Page
+from leasehold.redact.text import CLASSES, Span, merged, whole_lines
 from tests.redact.checks import LETTERS, check_left_alone, clean, clean_and_counted
 from tests.support.rows import every_row
 

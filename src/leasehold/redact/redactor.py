@@ -17,13 +17,17 @@ from leasehold.redact.detectors.containers import find_in_containers
 from leasehold.redact.detectors.credential_files import find_in_credential_files
 from leasehold.redact.detectors.entropy import find_random_tokens
 from leasehold.redact.detectors.http_headers import find_credentials_in_headers
+from leasehold.redact.detectors.nearby import find_near_names
 from leasehold.redact.detectors.pairs import find_in_statements, find_pairs
 from leasehold.redact.detectors.private_keys import find_fragments, find_private_keys
 from leasehold.redact.detectors.registered import ExactValues
+from leasehold.redact.detectors.repeats import find_repeats
+from leasehold.redact.detectors.tables import find_in_columns
 from leasehold.redact.detectors.vendor_tokens import find_jwts, find_vendor_tokens
 from leasehold.redact.detectors.yaml_blocks import find_in_blocks, find_in_secret_documents
+from leasehold.redact.page import Detector, Page
 from leasehold.redact.policy import Policy, RedactionFailed
-from leasehold.redact.text import Detector, Numbers, Page, Span, merged, whole_lines, write
+from leasehold.redact.text import Numbers, Span, merged, whole_lines, write
 
 PATIENT_TURNS: Final = 3
 TURNS_MAX: Final = 8
@@ -71,23 +75,24 @@ class Redactor:
     def _until_stable(self, text: str) -> Redacted:
         numbers = Numbers(text)
         counts: Counter[str] = Counter()
+        changed = None
         for turn in range(TURNS_MAX):
-            page = Page.of(text)
+            page = Page.of(text, changed)
             found = [span for detect in self._detectors for span in detect(page)]
-            spans = merged(text, found) if found else []
+            spans = merged(text, [*found, *find_repeats(text, found)]) if found else []
             if not spans:
                 return _made(text, counts)
             if turn >= PATIENT_TURNS:
                 spans = whole_lines(text, spans)
             counts.update(span.name for span in spans if not span.blank)
-            text = write(text, spans, numbers)
+            text, changed = write(text, spans, numbers)
         raise RedactionFailed("The text does not become stable.")
 
 
 def _find_named(page: Page) -> Iterator[Span]:
     """Yield what key names announce: names are looked for once, then each notation is asked what follows them."""
     keys = sorted(find_keys(page))
-    for find in (find_assignments, find_in_containers, find_in_blocks):
+    for find in (find_assignments, find_in_containers, find_in_blocks, find_in_columns):
         yield from find(page, keys)
 
 
@@ -103,6 +108,7 @@ ALWAYS: Final[tuple[Detector, ...]] = (
     find_command_passwords,
     find_in_credential_files,
     find_in_statements,
+    find_near_names,
 )
 
 

@@ -3,18 +3,13 @@
 A placeholder is written such as `[REDACTED:password#1]`. The order of `CLASSES` is also the order of precedence where
 findings overlap: the more specific class names the whole.
 
-A `Page` has old placeholders masked, and a lower-case ASCII shadow for quick searching. Both have every character at
-the place it has in the original, so a position found in one is good in the others. Costly patterns are tried only where
-a literal stands, or where a stretch without spaces and punctuation does.
 """
 
 from __future__ import annotations
 
 import re
-import sys
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import Final, NamedTuple
 
 VENDOR_CLASSES: Final = (
@@ -30,12 +25,12 @@ CLASSES: Final = (
 RANK: Final = {name: rank for rank, name in enumerate(CLASSES)}
 
 # Stands for each character of an old placeholder while patterns are tried: no pattern takes it for a secret.
-MASK: Final = "\ue000"
+# It is in ASCII, for a text with a wider character in it is searched at half the speed, and no space.
+MASK: Final = "\x1a"
 # Twelve digits are recognised, nine are counted on from: a forged number cannot make ours too long to recognise.
 PLACEHOLDER: Final = re.compile(rf"\[REDACTED:({'|'.join(CLASSES)})#([0-9]{{1,12}})\]")
 NUMBER_DIGITS_MAX: Final = 9
 LINE_END: Final = re.compile(r"\r?\n")
-WORD: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-"
 
 
 class Span(NamedTuple):
@@ -75,18 +70,23 @@ class Numbers:
         return f"[REDACTED:{name}#{self._known[key]}]"
 
 
-def write(text: str, spans: Iterable[Span], numbers: Numbers) -> str:
-    """Return the text with placeholders in place of the spans; every line end inside a span stays."""
-    parts = []
-    position = 0
+def write(text: str, spans: Iterable[Span], numbers: Numbers) -> tuple[str, list[tuple[int, int]]]:
+    """Return the text with placeholders in place of the spans, and where they stand; line ends inside a span stay."""
+    parts: list[str] = []
+    changed: list[tuple[int, int]] = []
+    position = length = 0
     for span in spans:
-        parts.append(text[position : span.start])
-        if not span.blank:
-            parts.append(numbers.placeholder(span.name, span.value or text[span.start : span.end]))
-        parts.extend(LINE_END.findall(text, span.start, span.end))
+        hidden = text[span.start : span.end]
+        inside = "" if span.blank else numbers.placeholder(span.name, span.value or hidden)
+        if "\n" in hidden:
+            inside += "".join(LINE_END.findall(hidden))
+        parts += (text[position : span.start], inside)
+        length += span.start - position
+        changed.append((length, length + len(inside)))
+        length += len(inside)
         position = span.end
     parts.append(text[position:])
-    return "".join(parts)
+    return "".join(parts), changed
 
 
 def merged(text: str, spans: Iterable[Span]) -> list[Span]:
@@ -148,65 +148,3 @@ def _union(first: Span, second: Span) -> Span:
     best = min(first, second, key=lambda span: RANK[span.name])
     is_whole = (best.start, best.end) == (first.start, end)
     return best if is_whole else Span(first.start, end, best.name, "", best.blank)
-
-
-@dataclass(frozen=True, slots=True)
-class Page:
-    """One text, ready to be searched."""
-
-    text: str
-    shadow: str
-
-    @classmethod
-    def of(cls, text: str) -> Page:
-        """Prepare a text; a character beyond ASCII, a lone surrogate too, has `?` for its shadow."""
-        clean = masked(text)
-        return cls(clean, clean.encode("ascii", "replace").decode("ascii").lower())
-
-
-Detector = Callable[[Page], Iterable[Span]]
-
-
-def places(text: str, literal: str, step: int = 1) -> Iterator[int]:
-    """Yield where a literal stands; many times faster than a pattern, so every detector starts here."""
-    position = text.find(literal)
-    while position >= 0:
-        yield position
-        position = text.find(literal, position + step)
-
-
-def matches(text: str, literal: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
-    return filter(None, (pattern.match(text, place) for place in places(text, literal)))
-
-
-def start_of(text: str, place: int, characters: str, length_max: int) -> int:
-    """Return where the run of some characters that ends at a place begins."""
-    before = text[max(0, place - length_max) : place]
-    return place - len(before) + len(before.rstrip(characters))
-
-
-def end_of(pattern: re.Pattern[str], text: str, start: int, end: int = sys.maxsize) -> int:
-    """Return where the match of a pattern that begins here ends; here, without one."""
-    found = pattern.match(text, start, end)
-    return found.end() if found else start
-
-
-class Runs:
-    """Finds the stretches of at least some length made of letters, digits, `_`, `-` and the characters in `more`.
-
-    Every token has one; ordinary prose and code have few.
-    """
-
-    def __init__(self, length_min: int, more: bytes = b"") -> None:
-        self._marks = bytes(code in WORD + more for code in range(256))
-        self._least = b"\x01" * length_min
-
-    def find(self, text: str) -> Iterator[tuple[int, int]]:
-        """Yield where each begins and ends; a character beyond ASCII ends one."""
-        marks = text.encode("ascii", "replace").translate(self._marks)
-        start = marks.find(self._least)
-        while start >= 0:
-            end = marks.find(b"\x00", start)
-            end = len(marks) if end < 0 else end
-            yield start, end
-            start = marks.find(self._least, end)

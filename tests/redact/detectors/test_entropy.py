@@ -5,7 +5,7 @@ import random
 import string
 import uuid
 
-from leasehold.redact.detectors.entropy import LENGTH_MIN, looks_random
+from leasehold.redact.classify.drawn import LENGTH_MIN, looks_random
 from tests.redact.checks import LETTERS, check_hidden, check_left_alone, clean
 from tests.support.rows import every_row
 

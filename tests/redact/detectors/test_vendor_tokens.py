@@ -1,6 +1,6 @@
 """Keys and tokens with a known prefix, and JSON web tokens."""
 
-from leasehold.redact.detectors.vendor_tokens import FORMATS
+from leasehold.redact.detectors.token_formats import ALL
 from leasehold.redact.text import VENDOR_CLASSES
 from tests.redact.checks import DIGITS, LETTERS, check_hidden, check_left_alone, clean
 from tests.support.rows import every_row
@@ -107,5 +107,5 @@ def test_two_occurrences_of_one_token_share_a_number_and_another_gets_the_next()
 
 
 def test_every_format_belongs_to_a_class_and_can_match_its_own_literal():
-    assert {form.name for form in FORMATS} | {"discord_token"} == set(VENDOR_CLASSES)
-    assert all(form.pattern.groups <= 1 for form in FORMATS)
+    assert {form.name for form in ALL} | {"discord_token"} == set(VENDOR_CLASSES)
+    assert all(form.pattern.groups <= 1 for form in ALL)

@@ -8,6 +8,7 @@ from leasehold.redact.text import MASK
 STAND_IN_LENGTH_MAX: Final = 128  # a longer value is never taken for one
 LENGTH_MAX: Final = 256
 LABEL_LENGTH_MIN: Final = 5
+LISTED_LENGTH_MIN: Final = 3
 WORD_LENGTH_MIN: Final = 4  # a shorter one is no password, not even a bad one
 AROUND_STEM_MAX: Final = 2  # new_password is another variable, topsecret is somebody's password
 
@@ -19,6 +20,13 @@ INTERPOLATION: Final = re.compile(
     rf"|\$(?:env:)?[A-Za-z_]{{0,30}}{STEM}[A-Za-z_]{{0,30}}(?![A-Za-z0-9])"
     r"|%\([A-Za-z0-9_]{0,40}\)[sdr]|%[sdrv](?![A-Za-z0-9])|%[A-Za-z_][A-Za-z0-9_]{0,40}%"
     rf"|<[^<>]{{0,100}}>|{MASK}+"
+)
+# What SOPS has encrypted, and the services of /etc/nsswitch.conf.
+SEALED: Final = re.compile(
+    r"[\"']?ENC\[AES256_GCM,data:[A-Za-z0-9+/=]*+(?:,(?:iv|tag):[A-Za-z0-9+/=]*+){2},type:\w{1,9}\][\"']?"
+)
+SERVICES: Final = re.compile(
+    r"(?:(?:files|compat|sss|ldap|nis|nisplus|db|systemd|winbind|cache|altfiles|hesiod|extrausers)(?:[ \t]+|$))+"
 )
 FILLER: Final = re.compile(r"[*.•#?_: -]*|[xX]{3,}|[^A-Za-z0-9]{0,2}")
 NOTHING: Final = re.compile(
@@ -59,6 +67,7 @@ LABELS: Final = frozenset((
     "missing", "expired", "unknown", "description", "example", "placeholder", "label", "title", "display", "yes",
     "autocomplete", "sha", "read", "write", "delete", "create", "update", "list", "get", "post", "put",
 ))  # fmt: skip
+ALPHABETIC: Final = re.compile(r"[A-Za-z_-]+")
 IDENTIFIER: Final = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 ANY_STEM: Final = re.compile(rf"{STEM}|login|user", re.IGNORECASE)
 JOINED: Final = re.compile(r"_|[a-z][A-Z]")
@@ -149,3 +158,12 @@ def is_label(word: str) -> bool:
     if not ANY_STEM.search(word):
         return "_" in word.strip("_") or word.count("-") > 1 or (word.isupper() and len(word) < LABEL_LENGTH_MIN)
     return "-" in word or JOINED.search(word) is not None or len(ANY_STEM.sub("", word)) <= AROUND_STEM_MAX + 2
+
+
+def is_listed_secret(content: str, name: str) -> bool:
+    """Distinguish a secret from the name of one, of a field or of a file."""
+    if len(content) > LENGTH_MAX:
+        return not is_stand_in(content)
+    if len(content) < LISTED_LENGTH_MIN or is_stand_in(content) or is_path(content) or is_prompt(content, name):
+        return False
+    return not (ALPHABETIC.fullmatch(content) and is_label(content))

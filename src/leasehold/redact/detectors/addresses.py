@@ -10,9 +10,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from leasehold.redact.classify.not_secret import is_stand_in
-from leasehold.redact.text import Page, Span, matches, places, start_of
+from leasehold.redact.page import Page, places, start_of
+from leasehold.redact.text import Span
 
-USER: Final = re.compile(r"[^\s:/?#@\"'<>`\\]{0,128}:")
+# A user may be an e-mail address.
+USER: Final = re.compile(r"[^\s:/?#\"'<>`\\]{0,128}:")
 # Up to the last @ of the authority: an unescaped @ belongs to the password.
 STRICT: Final = re.compile(r"([^\s/?#\"'<>`\\]{1,256})@")
 # A password with an unescaped slash. What starts like a port is one: http://host:8080/a@b has no password.
@@ -24,10 +26,15 @@ ENCODED: Final = re.compile(
     r"%(?:25)?3a%(?:25)?2f%(?:25)?2f(?:[a-z0-9_.~+-]|%(?!(?:25)?3a|(?:25)?2f|(?:25)?40)){0,128}%(?:25)?3a"
     r"((?:[a-z0-9_.~+!*'-]|%(?!(?:25)?2f|(?:25)?40)){1,256})%(?:25)?40"
 )
-# Without a scheme only where a host with a port or a path follows: //user:password@host/, user:password@host:5432.
+# Without a scheme: //user:password@host/, user:password@host:5432, user:password@tcp(host:5432), and before any host
+# with a dot what is too odd to be the local part of an e-mail address.
 BARE: Final = re.compile(r"(?:\A|[\s\"'=(,\[])(?://)?[A-Za-z0-9_.%+-]{1,64}:([^\s:/@\"'<>`\\(){}\[\]]{4,128})\Z")
 BARE_REACH: Final = 200
-HOST: Final = re.compile(r"@[A-Za-z0-9][A-Za-z0-9.-]{0,100}(?::[0-9]{2,5}(?![0-9.])|(?=[/\s]))")
+HOST: Final = re.compile(
+    r"@(?:[A-Za-z0-9][A-Za-z0-9.-]{0,100}(?:(?P<port>:[0-9]{2,5}(?![0-9.]))|(?=[/\s:\"')]|$))|(?P<net>(?:tcp|unix)\())"
+)
+NOT_USERS: Final = ("mailto", "mail", "email", "sip", "xmpp", "acct", "npm", "to", "cc", "bcc", "from", "author")
+ODD: Final = re.compile(r"(?=.*[0-9])(?=.*[A-Za-z])(?:(?=.*[a-z])(?=.*[A-Z])|(?=.*[!#$%^&*~])).{8,}")
 
 LOCAL_LENGTH_MAX: Final = 64
 LOCAL_CHARACTERS: Final = string.ascii_letters + string.digits + "!#$%&*+=?^_{|}~.-"
@@ -50,7 +57,7 @@ PRIVATE_V4_STARTS: Final = ("10.", "192.168.", "172.", "169.254.", "100.")
 
 def find_uri_passwords(page: Page) -> Iterator[Span]:
     text = page.text
-    for place in places(page.shadow, "%2f%2f") if "%2f%2f" in page.shadow else places(page.shadow, "%252f%252f"):
+    for place in page.places("%2f%2f") if "%2f%2f" in page.shadow else page.places("%252f%252f"):
         encoded = ENCODED.match(page.shadow, page.shadow.rfind("%", max(0, place - 5), place))
         if encoded and not is_stand_in(encoded[1]):
             yield Span(*encoded.span(1), "uri_password")
@@ -77,8 +84,18 @@ def _bare(page: Page) -> Iterator[Span]:
         found = BARE.search(page.text, max(0, place - BARE_REACH), place)
         if not found or is_stand_in(found[1]):
             continue
-        if found[0].lstrip("\"'=(,[ \t\r\n").startswith("//") or (":" in host[0] and any(map(str.isdigit, found[1]))):
+        if _is_login(found, host):
             yield Span(*found.span(1), "uri_password")
+
+
+def _is_login(found: re.Match[str], host: re.Match[str]) -> bool:
+    """Whether what stands before a host is a user and a password, not an address or a tag."""
+    user = found[0].lstrip("\"'=(,[ \t\r\n").partition(":")[0]
+    if user.startswith("//") or host["net"]:
+        return True
+    if host["port"]:
+        return any(map(str.isdigit, found[1]))
+    return "." in host[0] and user.lower() not in NOT_USERS and ODD.fullmatch(found[1]) is not None
 
 
 def find_emails(page: Page) -> Iterator[Span]:
@@ -94,7 +111,7 @@ def find_emails(page: Page) -> Iterator[Span]:
 
 
 def find_addresses(page: Page) -> Iterator[Span]:
-    found = (matches(page.shadow, start, PRIVATE_V4) for start in PRIVATE_V4_STARTS)
+    found = (page.matches(start, PRIVATE_V4) for start in PRIVATE_V4_STARTS)
     for address in itertools.chain(*found, PRIVATE_V6.finditer(page.shadow)):
         yield Span(*address.span(), "address")
 
@@ -108,7 +125,7 @@ class ConfidentialHosts:
     def find(self, page: Page) -> Iterator[Span]:
         """Yield whole host names, the labels before a suffix included."""
         for name in self._names:
-            for place in places(page.shadow, name):
+            for place in page.places(name):
                 start = start_of(page.shadow, place, HOST_CHARACTERS, HOST_LENGTH_MAX)
                 end = place + len(name)
                 is_whole = name.startswith(".") or start == place or page.shadow[place - 1] == "."

@@ -8,20 +8,26 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from leasehold.redact.classify.key_names import Key
+from leasehold.redact.classify.drawn import is_drawn
+from leasehold.redact.classify.key_names import Key, ValueShape
 from leasehold.redact.classify.not_secret import (
+    SEALED,
+    SERVICES,
     STOP_WORDS,
     is_annotation,
     is_expression,
     is_label,
+    is_listed_secret,
     is_path,
     is_prompt,
     is_prose,
     is_reference,
     is_stand_in,
 )
-from leasehold.redact.classify.values import ALPHABETIC, FoundValue, Way, quoted, value_after
-from leasehold.redact.text import MASK, Page, Span
+from leasehold.redact.classify.notations import value_after, value_before
+from leasehold.redact.classify.values import ALPHABETIC, FoundValue, Way, quoted
+from leasehold.redact.page import Page
+from leasehold.redact.text import MASK, Span
 
 LENGTH_JUDGED_MAX: Final = 256
 QUOTED_LENGTH_MIN: Final = 3
@@ -30,6 +36,12 @@ CREDENTIAL: Final = re.compile(r"[A-Za-z0-9_.+/=~:%|!@$^*-]+")
 SHORT_NUMBER: Final = re.compile(r"[-+0-9.,]{1,3}[,;)]*|[0-9.]{1,5}[smhdkKMG]B?[,;)]*")
 OWN_ATTRIBUTE: Final = ("self.", "this.", "cls.", "->")
 CALLED: Final = re.compile(r"[(\[]")
+SPACE: Final = re.compile(r"\s")
+SHAPES: Final = {
+    ValueShape.DIGITS: re.compile(r"[0-9]{4,12}"),
+    ValueShape.WORDS: re.compile(r"(?:[a-z]{3,8}[ ,]{1,2}){8,23}[a-z]{3,8}|[A-Za-z0-9]{4,8}(?:-[A-Za-z0-9]{4,8}){1,7}"),
+}
+IDENTITY: Final = re.compile(r"[0-9a-fA-F]{32,}|[0-9a-fA-F]{8}-[0-9a-fA-F-]{27}")
 LOGIN: Final = re.compile(r"[^\s:]{1,64}:[^\s:]{4,}")
 # A plan prints the old value and the new one: password = "old" -> "new".
 ARROW: Final = re.compile(r"\\{0,3}[\"'][ \t]{1,4}[-=]>[ \t]{1,4}(?=\\{0,3}[\"'])")
@@ -46,6 +58,8 @@ def find_assignments(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
         if key.start < done:
             continue
         value = value_after(page, key)
+        if value is None or value.start == value.end:
+            value = value_before(page, key)
         if value and value.start < value.end and _is_secret(page.text, key, value):
             done = value.end
             yield Span(value.start, value.end, key.kind.name)
@@ -57,6 +71,8 @@ def find_assignments(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
 
 def _is_secret(text: str, key: Key, value: FoundValue) -> bool:
     content = text[value.start : value.end]
+    if SEALED.fullmatch(content) or (key.name == "passwd" and SERVICES.fullmatch(content[:LENGTH_JUDGED_MAX].strip())):
+        return False
     if len(content) > LENGTH_JUDGED_MAX:
         believed = key.kind.strong or value.way is not Way.QUOTED or CREDENTIAL.fullmatch(content) is not None
         return believed and bool(content.strip(MASK))
@@ -64,14 +80,33 @@ def _is_secret(text: str, key: Key, value: FoundValue) -> bool:
     is_place = is_path(content) and (key.kind.name != "password" or content[0] in "/~.")
     if is_stand_in(content) or is_place:
         return False
+    if key.kind.shape is not ValueShape.ANY and not _has_shape(text, key, content):
+        return False
     if not key.kind.strong:
         return _looks_like_a_credential(content, key.name, value.way)
+    if value.way is Way.GUESSED:
+        return not SPACE.search(content) and is_listed_secret(content, key.name)
     if value.way in {Way.QUOTED, Way.CONTENT}:
         return len(content) >= QUOTED_LENGTH_MIN and not is_prompt(content, key.name)
     return _is_bare_secret(text, key, value, content)
 
 
+def _has_shape(text: str, key: Key, content: str) -> bool:
+    """Whether a value looks as what its name announces has to: a PIN, a phrase of words, something drawn by lot."""
+    word = content.strip(" \t,;.)'\"")
+    if key.kind.shape is not ValueShape.DRAWN:
+        return SHAPES[key.kind.shape].fullmatch(word) is not None or (
+            key.kind.shape is ValueShape.WORDS and is_drawn(word)
+        )
+    is_bare = key.name in {"key", "keys"}
+    if text.endswith("::", 0, key.start):  # the name of a kind
+        return False
+    is_parameter = text[key.start - 1 : key.start] in {"?", "&"}
+    return is_drawn(word) and (not is_bare or is_parameter or not IDENTITY.fullmatch(word))
+
+
 def _looks_like_a_credential(content: str, name: str, way: Way) -> bool:
+    content = content.partition("&")[0]
     if len(content) < WEAK_LENGTH_MIN or not CREDENTIAL.fullmatch(content):
         return False
     if name.endswith(("basic_auth", "basicauth", "basic-auth")) and LOGIN.fullmatch(content):

@@ -9,7 +9,8 @@ from typing import Final
 
 from leasehold.redact.classify.not_secret import is_expression, is_stand_in
 from leasehold.redact.classify.values import quoted
-from leasehold.redact.text import Page, Span, places
+from leasehold.redact.page import Literals, Page
+from leasehold.redact.text import Span
 
 PLAIN: Final = r"(?:[^\s'\"`|;&<>()\\]|\\(?!\\{0,3}[\"'nr]))"
 ARGUMENT: Final = rf"(?:'([^'\n]{{1,256}})'|\"([^\"\n]{{1,256}})\"|({PLAIN}{{1,256}}))"
@@ -18,10 +19,12 @@ BETWEEN_ITEMS: Final = re.compile(r"\\{0,3}[\"'],[ ]?\\{0,3}[\"']")
 GAP: Final = r"[ \t]{1,12}"
 REACH: Final = 640
 OTHER_ARGUMENTS: Final = r"[^\n|;&]{0,200}?\s"
+# Of curl, whose addresses have signs of the shell in quotes and whose lines go on below.
+ANY_ARGUMENTS: Final = r"(?:[^\n\\]|\\[^\n]|\\\n){0,500}?\s"
 WORD: Final = r"[^\s|;&<>]{1,80}"
 USER: Final = (
     r"(?:'[^\s:']{1,64}:([^'\n]{1,256})'|\"[^\s:\"]{1,64}:([^\"\n]{1,256})\""
-    rf"|[\"']?[^\s:\"'/]{{1,64}}:({PLAIN}{{1,256}}))"
+    rf"|[\"']?[^\s:\"'/]{{1,64}}:(?:'([^'\n]{{1,256}})'|\"([^\"\n]{{1,256}})\"|({PLAIN}{{1,256}})))"
 )
 
 
@@ -29,14 +32,14 @@ def _command(names: str, option: str) -> re.Pattern[str]:
     return re.compile(rf"(?:{names})(?![\w/.]){OTHER_ARGUMENTS}{option}")
 
 
-# Programs whose password follows an option; only where something like an option stands are they looked for.
-WITH_OPTIONS: Final = (
+COMMANDS: Final = Literals((
     ("mysql", _command(r"mysql[a-z]{0,8}", rf"-p(?=\S){ARGUMENT}")),
     ("mariadb", _command(r"mariadb(?:-[a-z]{1,8})?", rf"-p(?=\S){ARGUMENT}")),
     ("sshpass", _command("sshpass", rf"-p[ \t]{{0,12}}{ARGUMENT}")),
     ("redis-cli", _command("redis-cli", rf"-a{GAP}{ARGUMENT}")),
     ("ldap", _command("ldap[a-z]{3,9}", rf"-w{GAP}{ARGUMENT}")),
-    ("curl", _command("curl", rf"(?:-[a-z]{{0,4}}u|--user|--proxy-user)[ \t=]{{0,12}}{USER}")),
+    ("--oauth2-bearer", re.compile(rf"--oauth2-bearer[ \t=]{{1,12}}{ARGUMENT}")),
+    ("az ", re.compile(rf"az login(?![\w/.]){OTHER_ARGUMENTS}-p{GAP}{ARGUMENT}")),
     ("http ", re.compile(rf"(?<![\w/.:-])http[ \t](?:{OTHER_ARGUMENTS})??(?:-a|--auth)[ \t=]{{1,12}}{USER}")),
     ("-pass", re.compile(rf"-pass(?:in|out)?{GAP}pass:{ARGUMENT}")),
     ("/pass:", re.compile(rf"/pass:{ARGUMENT}")),
@@ -60,8 +63,7 @@ WITH_OPTIONS: Final = (
     ("--from-literal", re.compile(rf"--from-literal[= \t]{{1,12}}[\"']?[\w.-]{{1,80}}={ARGUMENT}")),
     ("securestring", re.compile(rf"securestring[^\n|;&]{{0,200}}?\s--value[= \t]{{1,12}}{ARGUMENT}")),
     ("--secret-string", re.compile(rf"--secret-string[= \t]{{1,12}}{ARGUMENT}")),
-)  # fmt: skip
-WITHOUT_OPTIONS: Final = (
+    ("curl", re.compile(rf"curl(?![\w/.]){ANY_ARGUMENTS}(?:-[a-z]{{0,4}}u|--user|--proxy-user)[ \t=]{{0,12}}{USER}")),
     ("identified", re.compile(
         rf"identified{GAP}(?:with{GAP}\S{{1,64}}{GAP})?(?:by|as){GAP}"
         rf"(?:password{GAP})?(?:(?=\\{{0,3}}['\"]){ARGUMENT}|({PLAIN}{{1,256}})(?=[ \t]{{0,12}};))")),
@@ -69,16 +71,15 @@ WITHOUT_OPTIONS: Final = (
         "rabbitmqctl", rf"(?:add_user|change_password|authenticate_user){GAP}{WORD}{GAP}{ARGUMENT}")),
     ("poetry config", re.compile(rf"poetry config http-basic\.{WORD}{GAP}{WORD}{GAP}{ARGUMENT}")),
     ("net use", re.compile(
-        rf"net user?{GAP}(?!/){WORD}{GAP}(?:/user:{WORD}{GAP})?(?![/*\\]){ARGUMENT}(?=[ \t]+/|[ \t]*(?:[\r\n]|$))")),
+        rf"net user?{GAP}(?!/){WORD}{GAP}(?:{WORD}{GAP}(?=/user:))?(?:/user:{WORD}{GAP})?"
+        rf"(?![/*\\]){ARGUMENT}(?=[ \t]+/|[ \t]*(?:[\r\n]|$))")),
     ("nmcli", _command("nmcli", rf"password{GAP}{ARGUMENT}")),
     ("secrets set ", re.compile(rf"secrets set (?:{OTHER_ARGUMENTS})??\w{{1,60}}={ARGUMENT}")),
     ("setx ", re.compile(rf"setx \w{{0,40}}(?:pass|secret|token|key|pwd)\w{{0,20}}{GAP}{ARGUMENT}")),
     ("vault kv put", re.compile(rf"vault kv put {OTHER_ARGUMENTS}[\w.-]{{1,60}}={ARGUMENT}")),
     ("sqlplus", re.compile(r"sqlplus[ \t](?:-\S{1,8}[ \t]){0,4}[\"']?[\w$#]{1,64}/([^\s@\"']{1,128})(?=@|[\s\"']|$)")),
     (":thin:", re.compile(r":thin:[\w$#]{1,64}/([^\s@\"']{1,128})@")),
-)  # fmt: skip
-OPTION_STARTS: Final = (" -", "'-", '"-', " /pass:")
-LINE_REACH: Final = 400
+))  # fmt: skip
 
 
 def find_command_passwords(page: Page) -> Iterator[Span]:
@@ -90,33 +91,17 @@ def find_command_passwords(page: Page) -> Iterator[Span]:
 
 
 def _arguments(page: Page) -> Iterator[tuple[int, int]]:
-    likely = _lines_with_options(page.shadow)
-    named = [(literal, pattern) for literal, pattern in WITH_OPTIONS if literal in likely]
-    for literal, pattern in (*named, *WITHOUT_OPTIONS):
-        for place in places(page.shadow, literal):
+    for literal, pattern in COMMANDS.among(page):
+        for place in page.places(literal):
             if found := pattern.match(page.shadow, place):
                 yield found.span(found.lastindex or 0)
             yield from _in_a_list(page, pattern, place)
 
 
-def _lines_with_options(shadow: str) -> str:
-    """Return the parts of lines around what may be an option, so that not all of a text is searched for each name."""
-    parts = []
-    for start in OPTION_STARTS:
-        done = 0
-        place = shadow.find(start)
-        while place >= 0:
-            first = max(done, place - LINE_REACH, shadow.rfind("\n", done, place) + 1)
-            end = shadow.find("\n", place, place + LINE_REACH)
-            done = place + LINE_REACH if end < 0 else end
-            parts.append(shadow[first:done])
-            place = shadow.find(start, done)
-    return "\n".join(parts)
-
-
 def _in_a_list(page: Page, pattern: re.Pattern[str], place: int) -> Iterator[tuple[int, int]]:
     """Yield the argument in a printed list; an item may have spaces and quotes in it, so it is hidden to its end."""
-    if not BETWEEN_ITEMS.search(page.shadow, place, place + 100):
+    near = page.shadow[place : place + 100]
+    if ("'," not in near and '",' not in near) or not BETWEEN_ITEMS.search(near):
         return
     first = max(0, place - 16)
     window = BETWEEN_ITEMS.sub(lambda found: " " * len(found[0]), page.shadow[first : place + REACH])

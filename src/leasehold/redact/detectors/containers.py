@@ -5,12 +5,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import Key
-from leasehold.redact.classify.not_secret import is_label, is_path, is_prompt, is_stand_in
-from leasehold.redact.classify.values import ALPHABETIC, opens_its_line, quoted
-from leasehold.redact.text import Page, Span, end_of
+from leasehold.redact.classify.not_secret import is_listed_secret
+from leasehold.redact.classify.values import opens_its_line, quoted
+from leasehold.redact.page import Page, end_of
+from leasehold.redact.text import Span
 
-LENGTH_MIN: Final = 3
-LENGTH_JUDGED_MAX: Final = 256
 TYPED: Final = r":[ ]?[a-z_][a-z0-9_.\[\]|, ]{0,60}?[ ]=|"
 SIGN: Final = rf"\\{{0,3}}[\"'`]?\]?[ \t]{{0,8}}(?:{TYPED}:=|=>|=|(?P<colon>:))[ \t]{{0,8}}"
 # A list, a tuple, a set, a call that makes one of them, an object.
@@ -83,12 +82,3 @@ def _item(page: Page, start: int, *, flow: bool) -> Item | None:
         return Item(first.start, first.end, "")
     loose = LOOSE.match(text, start) if flow else None
     return Item(*loose.span(), "") if loose else None
-
-
-def is_listed_secret(content: str, name: str) -> bool:
-    """Distinguish a secret from the name of one, of a field or of a file."""
-    if len(content) > LENGTH_JUDGED_MAX:
-        return not is_stand_in(content)
-    if len(content) < LENGTH_MIN or is_stand_in(content) or is_path(content) or is_prompt(content, name):
-        return False
-    return not (ALPHABETIC.fullmatch(content) and is_label(content))

@@ -9,7 +9,8 @@ from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import kind_of
 from leasehold.redact.classify.not_secret import is_path, is_stand_in
-from leasehold.redact.text import Page, Span, matches, places
+from leasehold.redact.page import Literals, Page
+from leasehold.redact.text import Span
 
 EOL: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
 SPACE: Final = r"(?:[ \t]|\r?\n|\\{1,3}n){1,12}"
@@ -28,7 +29,7 @@ class LineFormat(NamedTuple):
     pattern: re.Pattern[str]
 
 
-LINES: Final = (
+LINES: Final = Literals((line.literal, line) for line in (
     # machine h login u password p
     LineFormat("password", "login", 0, re.compile(
         rf"login{SPACE}{WORD}{{1,128}}{SPACE}(?:account{SPACE}{WORD}{{1,128}}{SPACE})?password{SPACE}({WORD}+)")),
@@ -65,7 +66,7 @@ LINES: Final = (
     LineFormat("password", "chpasswd", 200, re.compile(
         r"echo (?:-[ne]{1,2} )?[\"']?[^\s:\"'/]{1,64}:([^\n\"'|]{1,128}?)[\"']?[ \t]{0,4}\|[ \t]{0,4}"
         r"(?:sudo )?chpasswd")),
-)  # fmt: skip
+))  # fmt: skip
 # An object or an entry whose value stands before its name.
 VALUE_FIRST: Final = re.compile(
     r"value\\{0,3}[\"']?[ \t]{0,4}[:=][ \t]{0,4}"
@@ -77,23 +78,24 @@ VALUE_FIRST: Final = re.compile(
 
 def find_in_credential_files(page: Page) -> Iterator[Span]:
     """Yield what stands where such a line has its password."""
-    for line in LINES:
-        for found in _matches(page.shadow, line):
+    for _, line in LINES.among(page):
+        for found in _matches(page, line):
             span = found.span(found.lastindex or 0)
             value = page.text[slice(*span)]
             if not is_stand_in(value) and not is_path(value):
                 yield Span(*span, line.name)
-    for found in matches(page.shadow, "value", VALUE_FIRST):
+    for found in page.matches("value", VALUE_FIRST):
         kind = kind_of(found[4].strip("_-"))
         span = next(found.span(group) for group in (1, 2, 3) if found[group])
         if kind.strong and not is_stand_in(page.text[slice(*span)]):
             yield Span(*span, kind.name)
 
 
-def _matches(shadow: str, line: LineFormat) -> Iterator[re.Match[str]]:
+def _matches(page: Page, line: LineFormat) -> Iterator[re.Match[str]]:
     """Yield the matches around each literal; they do not overlap."""
     done = 0
-    for place in places(shadow, line.literal):
+    shadow = page.shadow
+    for place in page.places(line.literal):
         if place < done:
             continue
         if line.reach:

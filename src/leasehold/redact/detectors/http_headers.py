@@ -6,9 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from leasehold.redact.classify.drawn import looks_random
 from leasehold.redact.classify.not_secret import is_expression, is_label, is_stand_in
-from leasehold.redact.detectors.entropy import looks_random
-from leasehold.redact.text import MASK, Page, Span, places
+from leasehold.redact.page import Literals, Page
+from leasehold.redact.text import MASK, Span
 
 LONG: Final = 256
 BARE_LENGTH_MIN: Final = 8
@@ -50,9 +51,9 @@ Reading = Callable[[str, re.Match[str]], tuple[list[Span], int]]
 
 def find_credentials_in_headers(page: Page) -> Iterator[Span]:
     """Yield the credential of every such header; the header's name and scheme stay."""
-    for literal, pattern, read in HEADERS:
+    for literal, (pattern, read) in HEADERS.among(page):
         done = 0
-        for place in places(page.shadow, literal):
+        for place in page.places(literal):
             if place >= done and (found := pattern.match(page.shadow, place)):
                 spans, done = read(page.text, found)
                 yield from spans
@@ -125,10 +126,12 @@ def _is_session(name: str, value: str) -> bool:
     return len(value) >= ANY_COOKIE_LENGTH_MIN and (any(map(str.isdigit, value)) or looks_random(value))
 
 
-HEADERS: Final[tuple[tuple[str, re.Pattern[str], Reading], ...]] = (
-    ("authorization", AUTHORIZATION, _authorization),
-    ("bearer", BEARER, _bearer),
-    ("basic", BASIC, _basic),
-    ("auth ", SMTP, lambda _, found: ([Span(*found.span(1), "authorization")], found.end())),
-    ("cookie", COOKIE, _cookies),
+HEADERS: Final[Literals[tuple[re.Pattern[str], Reading]]] = Literals(
+    (
+        ("authorization", (AUTHORIZATION, _authorization)),
+        ("bearer", (BEARER, _bearer)),
+        ("basic", (BASIC, _basic)),
+        ("auth ", (SMTP, lambda _, found: ([Span(*found.span(1), "authorization")], found.end()))),
+        ("cookie", (COOKIE, _cookies)),
+    )
 )

@@ -15,8 +15,10 @@ import string
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
-from leasehold.redact.detectors.entropy import looks_random
-from leasehold.redact.text import Page, Span, end_of, places
+from leasehold.redact.classify.drawn import looks_random
+from leasehold.redact.classify.public import is_within, public_blocks
+from leasehold.redact.page import Page, end_of, places
+from leasehold.redact.text import Span
 
 BEFORE: Final = re.compile(r"-{4,5} ?(BEGIN|END)(?:[ +]|%20)[A-Z0-9 +%]{0,40}$")
 AFTER: Final = re.compile(r"(?:(?:[ +]|%20)BLOCK)?(?: ?-{1,5})?")
@@ -34,6 +36,11 @@ TAIL: Final = r"(?:\\{1,2}[nr])*+[\"'`]?+[ \t]*+[,+\\;.)]*+[ \t]*+\r?$"
 MARGIN: Final = r"[ \t]*+(?:[-+>|#*:]{1,3}+[ \t]*+|//[ \t]*+|[0-9]{1,5}[:|][ \t]*+)?+(?:[brf]?[\"'`])?+"
 BODY: Final = re.compile(MARGIN + r"([A-Za-z0-9+/=]++)" + TAIL)
 EMPTY: Final = re.compile(MARGIN + TAIL)
+# What a log, a container, `cat -n` or grep put before each line: the same at every line but for its numbers.
+PREFIX_MAX: Final = 160
+NUMBER: Final = re.compile(r"[0-9]+")
+SPACES: Final = re.compile(r"[ \t]*+")
+SIGNS: Final = {":": "-", "-": ":"}  # grep writes a dash where a line only stands next to what was found
 FIELD: Final = re.compile(MARGIN + r"[A-Z][A-Za-z0-9-]{1,30}: ")
 REST_OF_MARKER: Final = re.compile(TAIL)
 
@@ -102,26 +109,48 @@ def _after(text: str, marker: Marker, closing: Marker | None, limit: int) -> Fou
         end = end_of(INLINE, text, marker.end, line_end)
         is_key = INLINE_ESCAPED.match(text, marker.end, end) or INLINE_RUN.search(text, marker.end, end)
         return ([(marker.start, end)], end) if is_key else ([], marker.end)
-    cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE)
+    prefix = _prefix(text, marker.start)
+    cores, end = _walk_down(text, line_end + 1, limit, NARROW_LINE if closing else FULL_LINE, prefix)
     if not cores:
         return [], marker.end
-    if closing and not text[end : closing.start].strip("-+>|#* \t\"'`/"):
+    if closing and not text[_after_prefix(text, end, prefix) : closing.start].strip("-+>|#* \t\"'`/"):
         cores.append((closing.start, closing.end))
         end = closing.end
     return [(marker.start, marker.end), *cores], end
 
 
-def _walk_down(text: str, position: int, limit: int, full: int) -> tuple[list[Part], int]:
+def _prefix(text: str, start: int) -> list[str]:
+    """Return what stands before a marker on its line, parted at its numbers."""
+    line_start = max(text.rfind("\n", max(0, start - PREFIX_MAX), start) + 1, start - PREFIX_MAX, 0)
+    return NUMBER.split(text[line_start:start])
+
+
+def _after_prefix(text: str, line_start: int, prefix: list[str]) -> int:
+    """Return where the content of a line begins: after the same prefix, or at once."""
+    position = line_start
+    for number, part in enumerate(prefix):
+        position = end_of(NUMBER, text, position) if number else position
+        if part.isspace():
+            position = end_of(SPACES, text, position)
+        elif text.startswith((part, SIGNS.get(part, part)), position):
+            position += len(part)
+        else:
+            return line_start
+    return position
+
+
+def _walk_down(text: str, position: int, limit: int, full: int, prefix: list[str]) -> tuple[list[Part], int]:
     """Collect the lines of a key from here on; return them and where the first line after them starts."""
     cores: list[Part] = []
     while position < limit:
         line_end = _line_end(text, position, limit)
         if line_end == limit < len(text):  # the margin of the next marker
             break
-        body = BODY.match(text, position, line_end)
+        start = _after_prefix(text, position, prefix)
+        body = BODY.match(text, start, line_end)
         if body and _belongs(body, cores, full, is_last=line_end + 1 >= len(text)):
             cores.append(body.span(1))
-        elif not EMPTY.match(text, position, line_end) and (cores or not FIELD.match(text, position, line_end)):
+        elif not EMPTY.match(text, start, line_end) and (cores or not FIELD.match(text, start, line_end)):
             break
         position = line_end + 1
     return cores, position
@@ -142,16 +171,16 @@ def _before(text: str, marker: Marker, done: int) -> FoundKey:
     start = line_start + len(ahead.rstrip(CORE + "\\%&#; "))
     if INLINE_RUN.search(text, start, marker.start):
         return [(start, marker.end)], marker.end
-    cores = _walk_up(text, line_start, done)
+    cores = _walk_up(text, line_start, done, _prefix(text, marker.start))
     return [*cores, (marker.start, marker.end)] if cores else [], marker.end
 
 
-def _walk_up(text: str, line_start: int, done: int) -> list[Part]:
+def _walk_up(text: str, line_start: int, done: int, prefix: list[str]) -> list[Part]:
     cores: list[Part] = []
     while line_start > done:
         line_end = line_start - 1
         line_start = max(done, text.rfind("\n", done, line_end) + 1)
-        body = BODY.match(text, line_start, line_end)
+        body = BODY.match(text, _after_prefix(text, line_start, prefix), line_end)
         if body is None or (cores and len(body[1]) < FULL_LINE):
             break
         cores.append(body.span(1))
@@ -165,8 +194,12 @@ def _line_end(text: str, position: int, limit: int) -> int:
 
 def find_fragments(page: Page) -> Iterator[Span]:
     text = page.text
+    public = public_blocks(text)
     found = FRAGMENT_OF_TEXT.match(text) or FRAGMENT_BELOW.search(text)
     while found:
+        if is_within(found.start(2), public):
+            found = FRAGMENT_BELOW.search(text, found.end())
+            continue
         lines = _fragment_lines(text, found)
         width = lines[0][1] - lines[0][0]
         full = [line for line in lines if line[1] - line[0] == width]

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 from urllib.parse import quote, quote_plus
 
-from leasehold.redact.text import Page, Runs, Span, end_of, places
+from leasehold.redact.page import Page, Runs, end_of, places
+from leasehold.redact.text import Span
 
 BASE64_CHARACTERS: Final = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-="
 BASE64_REST: Final = re.compile(r"[A-Za-z0-9+/_=-]*")

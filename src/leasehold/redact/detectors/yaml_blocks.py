@@ -9,10 +9,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final, NamedTuple
 
 from leasehold.redact.classify.key_names import Key, KeyKind
-from leasehold.redact.classify.not_secret import is_expression
+from leasehold.redact.classify.not_secret import is_expression, is_listed_secret
 from leasehold.redact.classify.values import quoted
-from leasehold.redact.detectors.containers import SEVERAL, Item, belongs, is_listed_secret, read_items
-from leasehold.redact.text import Page, Span, end_of, places
+from leasehold.redact.detectors.containers import SEVERAL, Item, belongs, read_items
+from leasehold.redact.page import Page, end_of
+from leasehold.redact.text import Span
 
 END: Final = r"(?:\r?\n|\\{1,3}r\\{1,3}n|\\{1,3}n)"
 HEAD: Final = re.compile(rf"\\{{0,3}}[\"']?:[ \t]{{0,8}}(?:#[^\r\n]{{0,120}})?(?={END})")
@@ -66,7 +67,7 @@ def find_in_blocks(page: Page, keys: Sequence[Key]) -> Iterator[Span]:
 
 
 def _tokens(page: Page) -> Iterator[Key]:
-    for place in places(page.shadow, "tokens:"):
+    for place in page.places("tokens:"):
         if found := TOKENS.search(page.shadow, max(0, place - 10), place + 6):
             yield Key(found.start(), found.end(), found[0], KeyKind("token", strong=False))
 
@@ -126,7 +127,7 @@ def _valued(text: str, start: int, inner: str, indent: int, *, is_item: bool) ->
 def find_in_secret_documents(page: Page) -> Iterator[Span]:
     """Yield every value below `data` and `stringData` in a document of `kind: Secret`."""
     done = 0
-    for place in places(page.shadow, "kind"):
+    for place in page.places("kind"):
         if not SECRET.match(page.shadow, place + 4):
             continue
         first = max(done, page.shadow.rfind("\n---", max(0, place - PAYLOAD_REACH), place), place - PAYLOAD_REACH)
