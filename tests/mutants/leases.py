@@ -10,6 +10,7 @@ MODEL = "tests/store/model/test_model.py"
 SETTLE = "tests/store/leases/test_settle.py"
 CLAIM = "tests/store/leases/test_claim.py"
 RECLAIM = "tests/store/leases/test_reclaim.py"
+BAD_DEPLOYMENT = "tests/runtime/claim/test_bad_deployment.py"
 CLEARED = "tests/store/leases/test_cleared.py"
 SUSPECTS = "tests/runtime/claim/test_suspects.py"
 LIMITS = "tests/store/leases/test_limits.py"
@@ -227,6 +228,38 @@ MUTANTS: Final = (
         "if cleared := self._store.losses.clear(task_id):",
         "if cleared := []:",
         (f"{SUSPECTS}::test_s12_when_a_suspect_is_convicted_those_that_were_lost_with_it_run_with_all_others_again",),
+    ),
+    Mutant(
+        "a worker that has just started claims every suspect",
+        "runtime/claim/suspects.py",
+        "return claimable_losses((clock.uptime() - self._began_at) / clock.SECOND)",
+        "return claimable_losses(float('inf'))",
+        (
+            f"{BAD_DEPLOYMENT}::test_s12_hours_of_workers_that_die_after_their_start_bury_nothing_and_a_good_one_does_it_all",
+        ),
+    ),
+    Mutant(
+        "SQLite: a claim passes the age that a suspect asks of its worker",
+        f"{SQLITE}/leases/claim.sql",
+        "AND (lane.value ->> 'losses' IS NULL OR candidate.losses <= lane.value ->> 'losses')",
+        "",
+        (
+            f"{BAD_DEPLOYMENT}::test_s12_hours_of_workers_that_die_after_their_start_bury_nothing_and_a_good_one_does_it_all",
+        ),
+    ),
+    Mutant(
+        "SQLite: what runs is not cleared",
+        f"{SQLITE}/losses/clear.sql",
+        "WHERE lease.losses >= shared.losses",
+        "WHERE false",
+        (f"{CLEARED}::test_s12_what_runs_or_waits_for_a_retry_is_cleared_where_it_stands_once[sqlite]",),
+    ),
+    Mutant(
+        "PostgreSQL: what was cleared while it ran stands with the suspects when it is lost again",
+        f"{POSTGRES}/losses/clear.sql",
+        "position = CASE WHEN linked.losses > 1 THEN lease.position ELSE linked.position END",
+        "position = lease.position",
+        (f"{CLEARED}::test_s12_one_that_was_cleared_while_it_ran_and_is_lost_again_stands_with_all_others[postgres]",),
     ),
     Mutant(
         "losses are taken back twice",
