@@ -95,17 +95,14 @@ class BatchThread:
         self.wake()
 
     def wake(self) -> None:
-        """Have new work written. Takes no lock while the thread is writing, or was woken: it looks before it sleeps."""
+        """Have new work written. Takes no lock while the thread is writing: it checks for work before it sleeps."""
         if self._is_idle:
             with self._changed:
                 if self._thread is not None:
                     self._changed.notify()
-                    self._is_idle = False
                 elif self._is_started and not self._is_closed and self._has_work():
-                    thread = threading.Thread(target=self._run, name=self._name, daemon=True)
-                    thread.start()
-                    self._thread = thread
-                    self._is_idle = False
+                    self._thread = threading.Thread(target=self._run, name=self._name, daemon=True)
+                    self._thread.start()
 
     def close(self, seconds: float | None = None) -> None:
         """Let it write what is left and end; wait for that, at most `seconds`."""
@@ -124,17 +121,13 @@ class BatchThread:
         if self._has_work():
             return True
         with self._changed:
-            self._changed.wait_for(self._is_needed, timeout=self._rest_seconds)
+            self._is_idle = True
+            self._changed.wait_for(lambda: self._has_work() or self._is_closed, timeout=self._rest_seconds)
             if self._has_work():
+                self._is_idle = False
                 return True
             self._thread = None
             return False
-
-    def _is_needed(self) -> bool:
-        """Whether the thread goes on; if not, the next work must wake it. Called under the lock."""
-        self._is_idle = True  # before the look: who adds work after it takes the lock and wakes
-        self._is_idle = not self._has_work()
-        return self._is_closed or not self._is_idle
 
 
 class Batcher(Generic[I, O]):

@@ -95,6 +95,17 @@ def _check_payload(definition: Definition, payload: object) -> str:
     return text
 
 
+def check_types(ready_store: ReadyStore, kind: str, payload: object) -> None:
+    """Raise `ArgumentsInvalid` if a field has another type than its handler's annotation names.
+
+    For commands, where people type JSON: in Python a type checker looks at types, and a handler may accept more.
+    """
+    known = ready_store.registry.find(kind)
+    definition = ready_store.definition(kind) if known is None else known.definition
+    if definition is not None and isinstance(payload, Mapping):
+        definition.check_types(payload)
+
+
 def _branched(definition: Definition, branches: Sequence[str | None] | None) -> dict[str | None, Terms]:
     if branches is not None and definition.stages:
         raise OptionInvalid(f"'{definition.kind}' is a pipeline; branches are for plain jobs.")

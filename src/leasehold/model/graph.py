@@ -1,6 +1,6 @@
 """A pipeline as data: its stages, what each waits for, and what must hold before it may be submitted."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from msgspec import Struct
 
@@ -42,11 +42,20 @@ class Definition(Struct, frozen=True):
 
         An older version published no fields; then the worker finds out.
         """
+        for fields, name in self._all_fields():
+            fields.check(payload, name)
+
+    def check_types(self, payload: Mapping[str, object]) -> None:
+        """Raise `ArgumentsInvalid` if a field has another type than a handler's annotation of it."""
+        for fields, name in self._all_fields():
+            fields.check_types(payload, name)
+
+    def _all_fields(self) -> Iterator[tuple[Fields, str]]:
         if self.fields is not None:
-            self.fields.check(payload, self.kind)
+            yield self.fields, self.kind
         for stage in self.stages:
             if stage.fields is not None:
-                stage.fields.check(payload, route(self.kind, stage.name))
+                yield stage.fields, route(self.kind, stage.name)
 
 
 def check_graph(kind: str, stages: tuple[Stage, ...]) -> None:

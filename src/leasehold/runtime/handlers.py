@@ -3,11 +3,12 @@
 import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, get_origin, get_type_hints, is_typeddict
+from types import NoneType, UnionType
+from typing import Any, Union, get_args, get_origin, get_type_hints, is_typeddict
 
 from leasehold.errors import GraphInvalid, OptionInvalid, did_you_mean
 from leasehold.model.failure.verdict import Rule
-from leasehold.model.fields import Fields
+from leasehold.model.fields import JSON_TYPES, Fields
 from leasehold.model.machine import Machine
 from leasehold.model.names import route as route_of
 from leasehold.model.retry import Retry
@@ -90,7 +91,7 @@ def make_handler(  # noqa: PLR0913 — every option is named at the call
         is_async=is_async,
         wants_task=wants_task,
         # A stage gets those fields of its job's payload that it asks for, so others are not unknown to it.
-        fields=Fields(required, accepted if stage is None else None),
+        fields=Fields(required, accepted if stage is None else None, _types(function, fields)),
         accepted=None if accepted is None else frozenset(accepted),
         rules=rules,
         machine=machine,
@@ -108,6 +109,32 @@ def _accepted(fields: list[inspect.Parameter], kind: str) -> tuple[str, ...] | N
     if any(p.kind is inspect.Parameter.VAR_KEYWORD for p in fields):
         return None
     return tuple(p.name for p in fields)
+
+
+def _types(function: Callable[..., Any], fields: list[inspect.Parameter]) -> dict[str, tuple[str, ...]]:
+    """Return the names of the types that each field may have, where its annotation names types of JSON alone."""
+    try:
+        hints = get_type_hints(function) if inspect.isroutine(function) else {}
+    except Exception:  # noqa: BLE001 — names that exist only for type checkers: nothing is known of any field
+        return {}
+    named = [one for one in fields if one.kind in _KEYWORD and one.name in hints]
+    found = {one.name: _json_types(hints[one.name], one.default) for one in named}
+    return {name: types for name, types in found.items() if types}
+
+
+def _json_types(annotation: Any, default: object) -> tuple[str, ...]:
+    """Return the names of types of JSON; none if something else is accepted as well."""
+    members = list(get_args(annotation)) if get_origin(annotation) in (Union, UnionType) else [annotation]
+    if default is None:
+        members.append(NoneType)
+    names = [_json_type(one) for one in members]
+    return tuple(dict.fromkeys(names)) if all(names) else ()
+
+
+def _json_type(annotation: Any) -> str:
+    plain = dict if is_typeddict(annotation) else get_origin(annotation) or annotation
+    name = plain.__name__ if isinstance(plain, type) and plain.__module__ == "builtins" else ""
+    return name if name in JSON_TYPES else ""
 
 
 def check_each(source: Handler, each: str) -> None:

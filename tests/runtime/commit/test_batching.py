@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from leasehold.batching import Batcher, BatchThread
+from leasehold.batching import Batcher
 
 
 def test_what_gathers_while_a_batch_is_written_is_the_next_batch_and_each_gets_its_own_answer():
@@ -115,30 +115,3 @@ def test_an_item_is_answered_though_the_batcher_is_closed_as_soon_as_it_was_adde
         return await asyncio.wait_for(batcher.submit(1), 10)
 
     assert asyncio.run(run()) == 1
-
-
-@pytest.mark.parametrize("look", [1, 2])  # before the lock, and under it
-def test_work_that_comes_after_the_thread_has_looked_and_before_it_sleeps_is_written(look):
-    work = ["first"]
-    looks: list[bool] = []
-    written = threading.Event()
-
-    def has_work():
-        found = bool(work)
-        if not found:
-            looks.append(found)
-            if len(looks) == look:
-                work.append("second")
-                waking = threading.Thread(target=thread.wake)
-                waking.start()
-                waking.join(0 if look == 2 else None)  # under the lock it can only wait
-        return found
-
-    def write():
-        if work.pop() == "second":
-            written.set()
-
-    thread = BatchThread("test", has_work, write)
-    thread.start()
-    assert written.wait(60)
-    thread.close()

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from leasehold import Job, Status, canonical
+from leasehold.app.submitting import check_types
 from leasehold.cli.options import JOB_ID, ExitCode, command, find_app, json_option, open_app
 from leasehold.cli.table import echo
 from leasehold.cli.text import json_document, json_line, printable
@@ -52,10 +53,11 @@ def submit(
 ) -> None:
     """Submit a job and print its id.
 
-    PAYLOAD is a JSON object whose fields become the handler's arguments; '-' reads it from standard input. KIND must be
-    known: a worker of its app has started once on this database, or --app names the app. With --key the same job is
-    submitted only once, however often this is run. With --wait the exit code is 1 unless the job ends DONE, and 3 if it
-    takes longer than --timeout.
+    PAYLOAD is a JSON object whose fields become the handler's arguments; '-' reads it from standard input. A field must
+    have the type of its annotation there, if that is str, int, float, bool, list, dict, None or a union of these. KIND
+    must be known: a worker of its app has started once on this database, or --app names the app. With --key the same
+    job is submitted only once, however often this is run. With --wait the exit code is 1 unless the job ends DONE, and
+    3 if it takes longer than --timeout.
     """
     if timeout is not None:
         if not wait:
@@ -63,6 +65,7 @@ def submit(
         check_range(timeout, 0, DELAY_SECONDS_MAX, "timeout (seconds)")
     fields = canonical.parse(read_payload(payload))
     with closing(find_app(app_name)) if app_name else open_app() as app:
+        check_types(app._ready_store, kind, fields)  # noqa: SLF001 — for commands alone
         job = app.submit(kind, fields, budget=read_budget(budget), **options)
         if not as_json:
             echo(str(job.id))
