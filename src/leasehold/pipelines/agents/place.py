@@ -67,7 +67,7 @@ def open_place(folder: Path, url: str = "", *, is_new: bool = True) -> AgentsPla
         raise PlaceMissing(f"It is {root}.")
     remembered = note.read_text(encoding="utf-8").strip() if note.exists() else ""
     found = database_url(root, url, remembered, is_inside=(root / HOME / DATABASE).exists())
-    (root / HOME).mkdir(parents=True, exist_ok=True)
+    (root / HOME).mkdir(mode=0o700, parents=True, exist_ok=True)  # what children are told is for nobody else
     if found and not remembered:
         note.write_text(f"{database_kind(found)}\n", encoding="utf-8")
     place = AgentsPlace(root, *_open(found or local_database(root, DATABASE)))

@@ -35,6 +35,7 @@ def test_ctrl_c_leaves_a_session_that_the_next_run_explains_and_again_continues(
         running.send_signal(signal.SIGINT)
         assert running.wait() == 130
     assert "--session demo --again" in (tmp_path / "output").read_text()
+    assert (tmp_path / ".leasehold").stat().st_mode & 0o077 == 0, "inputs and outputs are for nobody else"
     assert not is_alive(int(pid.read_text()))
     assert "1 lost: one" in run("run", path, "--url", url, code=1)
     (tmp_path / "go").touch()
