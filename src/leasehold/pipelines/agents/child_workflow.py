@@ -130,10 +130,10 @@ def _run(runtime: SessionRuntime, child: ActiveChild, on_start: Callable[[], Non
     """Start the child, unless it was stopped or cannot pay; return how it ended."""
     if child.stop.reason is not None or child.cancel_request_id is not None:
         return _stopped(child, child.stop.reason or StopReason.CANCEL)
-    worktree = _make_worktree(runtime, child)
-    task = _task(runtime, child, worktree)
     if not child.pay_second():
         return _stopped(child, StopReason.BUDGET)
+    worktree = _make_worktree(runtime, child)
+    task = _task(runtime, child, worktree)
     _start(runtime, child)
     # crash here: started but its process is not
     child.next_second_at = time.monotonic() + 1.0

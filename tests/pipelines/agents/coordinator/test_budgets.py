@@ -3,6 +3,7 @@
 import json
 import sys
 from collections import Counter
+from pathlib import Path
 
 from leasehold.pipelines.agents.child.git import git
 from tests.pipelines.agents.coordinator.sessions import (
@@ -119,12 +120,7 @@ def test_tokens_of_a_local_model_are_counted_until_the_budget_is_spent(tmp_path)
 
 
 def test_ten_children_with_work_trees_leave_ten_patches_and_the_repository_as_it_was(tmp_path):
-    git(tmp_path, "init", "--quiet")
-    (tmp_path / "a.txt").write_text("one\n")
-    (tmp_path / ".gitignore").write_text(".leasehold/\nleasehold.db*\nplan.toml\n")
-    git(tmp_path, "add", "--all")
-    git(tmp_path, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "x")
-    before = git(tmp_path, "status", "--porcelain") + git(tmp_path, "worktree", "list")
+    before = repository(tmp_path)
     children = [
         {
             "name": f"w{number}",
@@ -139,5 +135,32 @@ def test_ten_children_with_work_trees_leave_ten_patches_and_the_repository_as_it
         patch = tmp_path / ".leasehold/agents/demo/children" / f"demo.w{number}" / "diff.patch"
         assert f"+{number}\n" in patch.read_text()
         git(tmp_path, "apply", "--check", str(patch))
-    assert git(tmp_path, "status", "--porcelain") + git(tmp_path, "worktree", "list") == before
+    assert state(tmp_path) == before
     assert json.loads(patch.with_name("evidence.json").read_text())["schema"] == "leasehold.evidence@1"
+
+
+def test_children_that_never_ran_leave_no_work_tree(tmp_path):
+    (tmp_path / "broken").write_text("#!/no/such/interpreter\n")
+    (tmp_path / "broken").chmod(0o755)
+    before = repository(tmp_path)
+    children = [
+        {"name": "broken", "command": ("./broken",), "worktree": True},
+        {"name": "late", "command": ("true",), "worktree": True},
+    ]
+    rows = run_plan(write_plan(tmp_path, *children, max_active_children=1, budget={"duration_secs": 1}))
+    assert [row.code for row in rows.values()] == ["URM_CHILD_NOT_STARTED", EXCEEDED]
+    assert state(tmp_path) == before
+
+
+def repository(folder: Path) -> str:
+    """Make a repository of what is in a folder; return its state."""
+    git(folder, "init", "--quiet")
+    (folder / "a.txt").write_text("one\n")
+    (folder / ".gitignore").write_text(".leasehold/\nleasehold.db*\nplan.toml\n")
+    git(folder, "add", "--all")
+    git(folder, "-c", "user.name=t", "-c", "user.email=t@example.org", "commit", "--quiet", "-m", "x")
+    return state(folder)
+
+
+def state(folder: Path) -> str:
+    return git(folder, "status", "--porcelain") + git(folder, "worktree", "list")

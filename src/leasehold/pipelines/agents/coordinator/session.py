@@ -207,6 +207,7 @@ class AgentSession:
         answer = self.state.records.write(work)
         self._is_closed = True
         self.close()
+        keep_lost_diffs(self._runtime.place, self.parent_session_id)
         EventFiles(self.state.records, self._runtime.place.home(self.parent_session_id) / "events").project_session(
             self.parent_session_id
         )
