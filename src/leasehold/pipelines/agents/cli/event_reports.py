@@ -1,6 +1,6 @@
 """`leasehold agents events validate`, `replay` and `summary`: reports on events in the database or in a folder.
 
-Reading needs the extra `leasehold[contracts]`, for the published schema of events.
+Reading needs the extra `leasehold[agents]`, for the published schema of events.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ FILE = click.Path(dir_okay=False, path_type=Path)
     help=help_with_examples(
         "Execute locked fixtures of dispatch, recovery, budgets and cancels, and compare what they leave with their"
         " manifest.\n\nEach is executed three times, in fresh processes with other hash seeds, time zones and locales,"
-        " on databases made for it; no session of yours is read. It needs pip install 'leasehold[contracts]'.\n\nExit"
+        " on databases made for it; no session of yours is read. It needs pip install 'leasehold[agents]'.\n\nExit"
         " codes: 0 every metric is 100.0, 1 one is not or the manifest is not the one that its hash declares, 2 wrong"
         " input.",
         [
