@@ -60,17 +60,21 @@ class PlaceMissing(Misuse, code="URM_PLACE_MISSING"):
 
 
 def open_place(folder: Path, url: str = "", *, is_new: bool = True) -> AgentsPlace:
-    """Open the database of a folder; if it `is_new`, it is made. Another one than before is refused."""
+    """Open the database of a folder. If it `is_new`, it is made, else nothing is; another than before is refused."""
     root = Path(os.path.realpath(folder))
     note = root / HOME / REMEMBERED
     if not is_new and not url and not (note.exists() or (root / HOME / DATABASE).exists()):
         raise PlaceMissing(f"It is {root}.")
     remembered = note.read_text(encoding="utf-8").strip() if note.exists() else ""
     found = database_url(root, url, remembered, is_inside=(root / HOME / DATABASE).exists())
-    (root / HOME).mkdir(mode=0o700, parents=True, exist_ok=True)  # what children are told is for nobody else
-    if found and not remembered:
-        note.write_text(f"{database_kind(found)}\n", encoding="utf-8")
+    if is_new:
+        (root / HOME).mkdir(mode=0o700, parents=True, exist_ok=True)  # prompts and results are for this user alone
+        if found and not remembered:
+            note.write_text(f"{database_kind(found)}\n", encoding="utf-8")
     place = AgentsPlace(root, *_open(found or local_database(root, DATABASE)))
+    if not is_new and not (place.app.store.schema_version() and place.records.version()):
+        place.close()
+        raise PlaceMissing(f"It is {root}, and its database has no sessions either.")
     place.app.migrate()
     place.records.migrate()
     return place

@@ -1,17 +1,22 @@
 """The commands, each in a process of its own, on both databases."""
 
 import json
+import re
 import shutil
 import signal
 
 import pytest
+from click.testing import CliRunner
 
+from leasehold.cli.options import ExitCode
+from leasehold.cli.root import root
 from leasehold.pipelines.agents import open_place
 from leasehold.pipelines.agents.child.git import git
 from leasehold.pipelines.agents.child.worktree import Repository
 from leasehold.pipelines.agents.coordinator.leftovers import keep_lost_diffs
 from tests.pipelines.agents.child.children import is_alive
 from tests.pipelines.agents.coordinator.sessions import FOREVER, PYTHON, result, write_plan
+from tests.support.db import rows
 from tests.support.processes.fork_server import ROOT, run_module, start_module
 from tests.support.wait import until
 
@@ -101,6 +106,17 @@ def test_of_a_lost_child_a_diff_that_was_kept_but_not_its_work_tree_removed_is_k
     assert git(tmp_path, "worktree", "list").count("\n") == 0
 
 
-def test_commands_about_a_folder_without_sessions_make_no_database(tmp_path):
-    assert "URM_PLACE_MISSING" in run("status", "--folder", tmp_path, code=2)
+@pytest.mark.parametrize(
+    "words",
+    ["status", "events demo", "events summary demo", "report demo", "verify demo", "cancel demo.a", "spawn demo"],
+)
+def test_commands_about_a_folder_or_a_database_without_sessions_make_nothing(tmp_path, empty_url, words):
+    command = [*words.split(), "--folder", str(tmp_path)]
+    tail = ["--", "true"] if words.startswith("spawn") else []
+    for where in ([], ["--url", empty_url]):
+        refused = CliRunner().invoke(root, ["agents", *command, *where, *tail])
+        assert refused.exit_code == ExitCode.MISUSE
+        assert re.match("error (URM_PLACE_MISSING|SCHEMA_MISSING): ", refused.stderr), refused.stderr
     assert list(tmp_path.iterdir()) == []
+    if empty_url.startswith("postgres"):
+        assert rows(empty_url, "SELECT nspname FROM pg_namespace WHERE nspname LIKE 'leasehold%'") == []

@@ -104,5 +104,5 @@ def _read(session_id: str | None, files: Path | None, folder: Path, url: str) ->
         raise click.UsageError("Name a SESSION, or pass --files DIR.")
     if files is not None:
         return read_report(lines_of_folder(files))
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         return read_report(lines_of_session(place.records, str(session_id)))

@@ -27,5 +27,5 @@ from leasehold.pipelines.shell.options import help_with_examples
 )  # fmt: skip
 @place_options
 def report(session_id: str, path: Path | None, folder: Path, url: str) -> None:
-    with open_place(folder, url) as place:
+    with open_place(folder, url, is_new=False) as place:
         click.echo(write_report(place, session_id, path))

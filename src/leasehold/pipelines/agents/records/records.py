@@ -81,6 +81,10 @@ class AgentRecords:
         """Make or extend the tables; return their version."""
         return self.write(_migrate)
 
+    def version(self) -> int:
+        """Return the version of the tables; 0 if there are none."""
+        return self.read(_version)
+
     def close(self) -> None:
         with self._lock:
             idle, self._idle = self._idle, []
@@ -153,11 +157,18 @@ def migrations(dialect: str) -> tuple[str, ...]:
     return tuple(sorted(entry.name.removesuffix(".sql") for entry in folder.iterdir() if entry.name.endswith(".sql")))
 
 
+def _version(transaction: Transaction) -> int:
+    if not transaction.run("schema/exists")[0][0]:
+        return 0
+    found: int = transaction.run("schema/version")[0][0]
+    return found
+
+
 def _migrate(transaction: Transaction) -> int:
     transaction.run("schema/lock")
     transaction.run("schema/make")
     known = migrations(transaction.dialect)
-    found = transaction.run("schema/version")[0][0] if transaction.run("schema/exists")[0][0] else 0
+    found = _version(transaction)
     if found > len(known):
         raise RecordsMissing("A newer Leasehold made them; upgrade this one.", found=found, known=len(known))
     for number, name in enumerate(known[found:], start=found + 1):
