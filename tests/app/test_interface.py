@@ -270,3 +270,5 @@ def test_every_error_has_a_code_of_its_own_and_the_public_names_are_there():
         codes.setdefault(error.code, set()).add(error)
     assert [code for code, errors in codes.items() if len(errors) > 1] == []
     assert all(hasattr(leasehold, name) for name in leasehold.__all__)
+    expected = {"JobUnknown", "WaitTimeout", "KindUnknown", "ArgumentsInvalid", "PayloadInvalid"}
+    assert expected <= set(leasehold.__all__)

@@ -136,6 +136,7 @@ def test_show_and_doctor_lead_to_the_letters(app, letter, command):
 
 
 def test_the_list_shows_why_each_task_failed(letter, command):
-    assert "Permanent: the gate is shut" in command("dead", "list").stdout
+    for words in (["list"], ["show", letter.id]):
+        assert "Permanent: the gate is shut" in command("dead", *words).stdout
     [listed] = json.loads(command("dead", "list", "--json").stdout)
     assert listed["message"] == "Permanent: the gate is shut"

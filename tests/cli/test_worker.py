@@ -127,6 +127,17 @@ def test_what_an_isolated_handler_logs_has_time_and_level_like_the_lines_of_its_
     assert not any("not wanted" in line for line in lines)
 
 
+def test_a_worker_logs_why_an_attempt_failed_and_its_traceback_when_asked_to(processes, app, tmp_path):
+    for option in ([], ["--tracebacks"]):
+        worker = started(processes, "--queue", "default", *option)
+        job = app.submit("refused").wait(timeout=60)
+        worker.signal(signal.SIGTERM)
+        assert worker.end() == 0
+        assert f"job={job.id} " in worker.log
+        assert "error='Permanent: not with me'" in worker.log
+        assert ('raise Permanent("not with me")' in worker.log) == bool(option)
+
+
 @pytest.mark.parametrize(
     "way", ["logging.getLogger().addHandler(handler)", "log.addHandler(handler); log.propagate = False"]
 )

@@ -83,6 +83,14 @@ def test_download_runs_no_code_that_lies_next_to_the_manifest(trapped):
     assert trapped.trace == set()
 
 
+def test_agents_run_no_code_that_lies_next_to_the_plan(trapped):
+    (trapped.path / "plan.toml").write_text('[session]\nid = "demo"\n[[child]]\nname = "one"\ncommand = ["true"]\n')
+    trapped.leasehold("agents", "run", "plan.toml")
+    for verb in ("status", "events", "report", "verify"):
+        trapped.leasehold("agents", verb, "demo")
+    assert trapped.trace == set()
+
+
 def test_the_tour_and_its_workers_run_no_code_of_the_folder(trapped):
     trapped.leasehold("tour", "--jobs", "3", "--kills", "0", "--workers", "1")
     assert trapped.trace == set()

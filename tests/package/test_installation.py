@@ -80,6 +80,7 @@ def check_missing_extras(environment):
         (["translate", "a.md", "--from", "en", "--to", "es"], "pip install 'leasehold[translate]'"),
         (["jobs", "--url", "postgresql://localhost/shop"], "pip install 'leasehold[postgres]'"),
         (["contracts", "check", "."], "pip install 'leasehold[contracts]'"),
+        (["agents", "serve"], "pip install 'leasehold[agents]'"),
     ]:
         (environment.folder / "a.md").write_text("Hello.")
         refused = environment.leasehold(*words)

@@ -91,7 +91,7 @@ def test_a_loop_of_effects_on_a_thread_ends_before_its_next_act(app, url):
     check_journal(url)
 
 
-@pytest.mark.parametrize("verb", ["effect", "transaction", "advance", "progress"])
+@pytest.mark.parametrize("verb", ["effect", "transaction", "advance", "progress", "spend", "submit"])
 def test_nothing_more_is_begun_after_a_cancel(app, url, verb):
     started, refused = threading.Event(), []
     machine = app.machine("way", {"a": "b"}, initial="a")
@@ -100,6 +100,8 @@ def test_nothing_more_is_begun_after_a_cancel(app, url, verb):
         "transaction": lambda task: task.transaction("SAVE", lambda _: refused.append("saved")),
         "advance": lambda task: task.advance("b"),
         "progress": lambda task: task.progress(1),
+        "spend": lambda task: task.spend("tokens", 1),
+        "submit": lambda task: task.submit("go_on", key="below"),
     }
 
     @app.job(machine=machine)
