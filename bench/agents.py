@@ -1,6 +1,7 @@
 """Measure what a session of agents costs: `python -m bench.agents`. Each figure stands next to its baseline.
 
-- A child: from its spawn to its first instruction, and to its recorded end. Baseline: the same command by `subprocess`.
+- A child: from its spawn to its first instruction, and to its recorded end. Baselines: the same command by
+  `subprocess`, and one durable commit of the database, taken in turn with the children. A start takes seven of those.
 - Debits of 16 processes on one budget: see `bench.budgets`.
 - Recovery of 10,000 dispatches, and `verify` of what it leaves. Baselines: the same events written to a bare table by
   as many transactions, and the same rows only read.
@@ -51,12 +52,16 @@ def measure_spawns(bed: Bed, children: int, report: Report) -> float:
     ended: list[float] = []
     bare_started: list[float] = []
     bare_ended: list[float] = []
-    with opened_session(bed) as run:
+    commits: list[float] = []
+    with opened_session(bed) as run, committing(bed.url) as commit:
         for number in range(children + 1):
             began = time.time()
             text = subprocess.run(COMMAND, stdin=subprocess.DEVNULL, capture_output=True, check=True).stdout
             bare_ended.append(time.time() - began)
             bare_started.append(float(text) - began)
+            began = time.time()
+            commit(number)
+            commits.append(time.time() - began)
             began = time.time()
             text = run(f"c{number}")
             ended.append(time.time() - began)
@@ -64,6 +69,7 @@ def measure_spawns(bed: Bed, children: int, report: Report) -> float:
     ours, bare = median_ms(started), median_ms(bare_started)
     report.note(f"{bed.name}: a child, spawn to first instruction", ours, "ms")
     report.note(f"{bed.name}: a bare subprocess, to first instruction", bare, "ms")
+    report.note(f"{bed.name}: a bare durable commit", median_ms(commits), "ms")
     whole, bare_whole = median_ms(ended), median_ms(bare_ended)
     report.note(f"{bed.name}: a child, spawn to recorded end", whole, "ms")
     report.note(f"{bed.name}: a bare subprocess, to its end", bare_whole, "ms")
@@ -166,24 +172,45 @@ def read_all(transaction: Transaction) -> int:
 
 def write_barely(url: str, rows: list[tuple[str, int, str]]) -> float:
     """Write rows to a table without anything else, as many in a commit as a recovery; return the seconds."""
+    batch = 2 * RECOVERY_BATCH
+    with bare_table(url) as insert:
+        began = time.monotonic()
+        for first in range(0, len(rows), batch):
+            insert(rows[first : first + batch])
+        return time.monotonic() - began
+
+
+@contextmanager
+def committing(url: str) -> Iterator[Callable[[int], None]]:
+    """Give a function that commits one small row."""
+    with bare_table(url) as insert:
+        yield lambda number: insert([("commit", number, "")])
+
+
+@contextmanager
+def bare_table(url: str) -> Iterator[Callable[[list[tuple[str, int, str]]], None]]:
+    """Give a function that writes rows to a table of three columns, durably, in one commit."""
     is_sqlite = url.startswith("sqlite")
     connection: Any = apsw.Connection(url.removeprefix("sqlite:///")) if is_sqlite else psycopg.connect(url)
     if is_sqlite:
+        connection.set_busy_timeout(60_000)
         connection.execute("PRAGMA synchronous = FULL")
-    mark, batch = "?" if is_sqlite else "%s", 2 * RECOVERY_BATCH
+    mark = "?" if is_sqlite else "%s"
+    text = f"INSERT INTO bare VALUES ({mark}, {mark}, {mark})"  # noqa: S608
+
+    def insert(rows: list[tuple[str, int, str]]) -> None:
+        if is_sqlite:
+            connection.execute("BEGIN IMMEDIATE")
+        cursor.executemany(text, rows)
+        connection.execute("COMMIT") if is_sqlite else connection.commit()
+
     with closing(connection):
         cursor = connection.cursor()
-        text = f"INSERT INTO bare VALUES ({mark}, {mark}, {mark})"  # noqa: S608
-        cursor.execute("CREATE TABLE bare (stream TEXT, seq BIGINT, body TEXT, PRIMARY KEY (stream, seq))")
-        if not is_sqlite:
-            connection.commit()
-        began = time.monotonic()
-        for first in range(0, len(rows), batch):
-            if is_sqlite:
-                connection.execute("BEGIN IMMEDIATE")
-            cursor.executemany(text, rows[first : first + batch])
-            connection.execute("COMMIT") if is_sqlite else connection.commit()
-        return time.monotonic() - began
+        cursor.execute(
+            "CREATE TABLE IF NOT EXISTS bare (stream TEXT, seq BIGINT, body TEXT, PRIMARY KEY (stream, seq))"
+        )
+        insert([])
+        yield insert
 
 
 def main() -> int:

@@ -10,4 +10,4 @@ def test_children_are_run_and_recovered_next_to_their_baselines(store, dialect, 
     bed = Bed(dialect, store.url, store, postgres)
     assert measure_spawns(bed, 1, report) > 0
     assert measure_recovery(bed, 6, report) > 0
-    assert len(report.figures) == 9
+    assert len(report.figures) == 10
