@@ -19,12 +19,12 @@ ASK = "import sys; print('%d.%d' % sys.version_info[:2])"
 
 
 def candidates(version: str) -> Iterator[str | None]:
-    """Return where an interpreter may be: on the path, where uv looks, among those of pyenv."""
+    """Return where an interpreter may be: among those of pyenv, on the path, where uv looks; what is quick is first."""
+    versions = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
+    yield from (str(path) for path in sorted(versions.glob(f"{version}*/bin/python{version}")))
     yield shutil.which(f"python{version}")
     found = run(UV, "python", "find", "--offline", "--no-project", version)
     yield found.stdout.strip() if found.returncode == 0 else None
-    versions = Path(os.environ.get("PYENV_ROOT", "~/.pyenv")).expanduser() / "versions"
-    yield from (str(path) for path in sorted(versions.glob(f"{version}*/bin/python{version}")))
 
 
 @cache
@@ -37,7 +37,7 @@ def interpreter(version: str) -> str | None:
 
 def python_part(version: str) -> Part:
     name = f"Python {version}"
-    return Part(name, interpreter(version) is not None, "put it on the path", is_optional=True)
+    return Part(name, lambda: interpreter(version) is not None, "put it on the path", is_optional=True)
 
 
 def run(*words: object, folder: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -60,13 +60,17 @@ def build_wheel(folder: Path) -> Path:
 
 
 class Environment:
-    """An environment with nothing but Leasehold, one or more of its extras, and what these need."""
+    """An environment with nothing but Leasehold, one or more of its extras, and what these need.
 
-    def __init__(self, folder: Path, wheel: Path, version: str, *extras: str) -> None:
+    It takes the place of the one that was in `home` before, so that the bytecode of the same files is kept for it.
+    """
+
+    def __init__(self, folder: Path, home: Path, wheel: Path, version: str, *extras: str) -> None:
         self.folder = folder / "work"
         self.folder.mkdir()
-        self._home = folder / "environment"
-        made = run(UV, "venv", "--quiet", "--python", interpreter(version), self._home)
+        self._home = home / "environment"
+        self._bytecode = {"PYTHONPYCACHEPREFIX": str(home / "bytecode")}
+        made = run(UV, "venv", "--quiet", "--clear", "--python", interpreter(version), self._home)
         assert made.returncode == 0, made.stderr
         chosen = f"[{','.join(extras)}]" if extras else ""
         self._install(folder, f"leasehold{chosen} @ {wheel.as_uri()}")
@@ -85,11 +89,12 @@ class Environment:
         assert tried[-1].returncode == 0, "\n".join(one.stderr for one in tried)
 
     def python(self, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return run(self._home / "bin/python", *words, folder=self.folder, **environment)
+        return run(self._home / "bin/python", *words, folder=self.folder, **self._bytecode, **environment)
 
     def leasehold(self, *words: object, **environment: str) -> subprocess.CompletedProcess[str]:
-        return run(self._home / "bin/leasehold", *words, folder=self.folder, **environment)
+        return run(self._home / "bin/leasehold", *words, folder=self.folder, **self._bytecode, **environment)
 
     def start(self, *words: object) -> subprocess.Popen[bytes]:
         command = [str(word) for word in (self._home / "bin/leasehold", *words)]
-        return subprocess.Popen(command, cwd=self.folder, stderr=subprocess.DEVNULL)
+        environment = os.environ | self._bytecode
+        return subprocess.Popen(command, cwd=self.folder, env=environment, stderr=subprocess.DEVNULL)

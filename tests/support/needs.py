@@ -7,10 +7,10 @@ may be missing there too.
 
 import os
 import shutil
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -25,7 +25,7 @@ class Part:
     """Something that tests need and that is no Python package."""
 
     name: str
-    is_there: bool
+    is_there: bool | Callable[[], bool]
     remedy: str
     is_optional: bool = False
 
@@ -36,11 +36,22 @@ class Part:
     @property
     def mark(self) -> pytest.MarkDecorator:
         """Skips a test where the part is missing."""
-        return pytest.mark.skipif(not self.is_there, reason=self.reason)
+        return pytest.mark.skipif(cast("bool", _Missing(self)), reason=self.reason)
 
     def param(self, *values: Any) -> Any:
         """Return a parameter that needs the part."""
         return pytest.param(*values, id=self.name, marks=self.mark)
+
+
+@dataclass(frozen=True, slots=True)
+class _Missing:
+    """Whether a part is missing: found out when the first test that needs it begins, not at collection."""
+
+    part: Part
+
+    def __bool__(self) -> bool:
+        is_there = self.part.is_there
+        return not (is_there() if callable(is_there) else is_there)
 
 
 def find_program(name: str) -> str | None:
