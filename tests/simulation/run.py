@@ -159,7 +159,11 @@ def shorten(file: File, report: Report) -> Report:
 
 def explain(file: File, report: Report) -> str:
     """Explain how a run failed, as simply as possible."""
-    short = shorten(file, report)
+    return explain_by(shorten(file, report), report)
+
+
+def explain_by(short: Report, report: Report) -> str:
+    """Explain how a run failed by a shorter one that breaks the same promise."""
     lines = [
         f"seed {report.seed}: {report.plan}",
         *short.problems,

@@ -23,9 +23,10 @@ import pytest
 
 from tests.mutants.__main__ import ROOT, apply
 from tests.mutants.mutants import MUTANTS
-from tests.simulation.run import explain, shorten, simulate
+from tests.simulation.run import explain, explain_by, shorten, simulate
 from tests.simulation.sessions import File
 from tests.simulation.shrink import weigh
+from tests.support.memory import folder_in_memory
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ KEPT = (
 def broken(name):
     """Make a copy of the engine in which a mutant's fault is, and yield how to ask something of it."""
     (mutant,) = (mutant for mutant in MUTANTS if mutant.name == name)
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory(dir=folder_in_memory()) as folder:
         shutil.copytree(ROOT / "src", Path(folder, "src"))  # with its bytecode, which is valid for all but one module
         apply(Path(folder), mutant)
         path = f"{folder}/src{os.pathsep}{ROOT}"
@@ -124,8 +125,9 @@ def _answer(file: File, word: str, *numbers: int) -> str:
     report = _first(file, *numbers)
     if word == "explain":
         return explain(file, report)
+    short = shorten(file, report)
     printed = {"seed": report.seed, "breaks": report.breaks[0], "before": weigh(report.choices)}
-    return json.dumps({**printed, "after": weigh(shorten(file, report).choices), "text": explain(file, report)})
+    return json.dumps({**printed, "after": weigh(short.choices), "text": explain_by(short, report)})
 
 
 def main(word: str, *numbers: str) -> str:
