@@ -10,11 +10,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import count
 from typing import Final
 
 from leasehold.pipelines.agents.child.worktree import Repository
 from leasehold.pipelines.agents.child_dispatch import Failed
-from leasehold.pipelines.agents.coordinator.session import AgentSession, latest
+from leasehold.pipelines.agents.coordinator.session import AgentSession
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot
 from leasehold.pipelines.agents.errors import LOST, ChildCode
 from leasehold.pipelines.agents.limits import SNAPSHOT_SECONDS
@@ -49,15 +50,16 @@ class PlanRun:
     def __init__(self, session: AgentSession, plan: AgentPlan) -> None:
         self._session = session
         self._plan = plan
+        self._first_ids = {self._id(child.name): child.name for child in plan.children}
         self._states: dict[str, ChildState] = {}
-        self._count = 0
+        self._ids: set[str] = set()
         self.read()
 
     def read(self) -> PlanProgress:
-        """Read where the children are, by the last one of each name."""
+        """Read where the children are, by the last one of each name of the plan."""
         states = self._session.children()
-        self._count = len(states)
-        self._states = {state.name: state for state in latest(states)}
+        self._ids = {*self._first_ids, *(state.child_id for state in states)}
+        self._states = self._of_plan(states)
         known = [(child.name, self._states.get(child.name)) for child in self._plan.children]
         return PlanProgress(
             waiting=tuple(name for name, state in known if state is None),
@@ -65,12 +67,21 @@ class PlanRun:
             open=tuple(name for name, state in known if state is not None and not state.has_ended),
         )
 
+    def _of_plan(self, states: list[ChildState]) -> dict[str, ChildState]:
+        """Return the last child of each name. What others have spawned under such a name is not the plan's."""
+        names, found = dict(self._first_ids), {}
+        for state in states:
+            if name := names.get(state.child_id) or names.get(state.again_of or ""):
+                names[state.child_id] = name
+                found[name] = state
+        return found
+
     def spawn_lost(self) -> list[str]:
         """Spawn the children that were lost once more, as new ones that name those; return their names."""
         lost = self.read().lost
         for child in self._plan.children:
             if child.name in lost:
-                self._spawn(child, self._states[child.name].child_id)
+                self._spawn_ready(child, self._states[child.name].child_id)
         self.read()
         return list(lost)
 
@@ -97,11 +108,7 @@ class PlanRun:
         self.read()
         while ready := self._ready():
             for child in ready:
-                answer = self._spawn(child, None)
-                if failed := self._failed_prerequisites(child):
-                    detail = {"name": child.name, "prerequisites": failed}
-                    end = Failed("prerequisite_failed", ChildCode.PREREQUISITE_FAILED, detail)
-                    self._session.fail(answer["child_id"], end)
+                self._spawn_ready(child)
             self.read()
         return self.read()
 
@@ -117,12 +124,22 @@ class PlanRun:
     def _failed_prerequisites(self, child: ChildPlan) -> list[str]:
         return [name for name in child.after if not self._states[name].has_passed]
 
-    def _spawn(self, child: ChildPlan, again_of: str | None) -> dict[str, str]:
-        """Spawn a child under the name of its plan. Its request's id is the same in every run of this plan."""
+    def _spawn_ready(self, child: ChildPlan, again_of: str | None = None) -> None:
+        """Spawn a child whose prerequisites have ended; if one of them has failed, end it at once."""
+        child_id = self._id(child.name) if again_of is None else self._next_id(child.name)
+        self._ids.add(child_id)
+        self._session.spawn(ChildSpec.of_plan(child), child_id, child_id=child_id, again_of=again_of)
+        # crash here: spawned but not ended for its failed prerequisite
+        if failed := self._failed_prerequisites(child):
+            detail = {"name": child.name, "prerequisites": failed}
+            self._session.fail(child_id, Failed("prerequisite_failed", ChildCode.PREREQUISITE_FAILED, detail))
+
+    def _next_id(self, name: str) -> str:
+        """Return an id that no child has, and none of the plan will have."""
+        return next(found for number in count(len(self._ids)) if (found := self._id(name, number)) not in self._ids)
+
+    def _id(self, name: str, number: int | None = None) -> str:
+        """Return the id of a child, which is also that of its request: the same in every run of this plan."""
         session_id = self._session.parent_session_id
-        self._count += 1
-        name = f"{session_id}.{child.name}" if again_of is None else f"{session_id}.{child.name}.{self._count}"
-        child_id = name if len(name) <= ID_MAX else None
-        request_id = child_id or sha256_of({"session": session_id, "name": child.name, "number": self._count})
-        spec = ChildSpec.of_plan(child)
-        return self._session.spawn(spec, request_id, child_id=child_id, again_of=again_of)
+        found = f"{session_id}.{name}" if number is None else f"{session_id}.{name}.{number}"
+        return found if len(found) <= ID_MAX else sha256_of({"session": session_id, "name": name, "number": number})
