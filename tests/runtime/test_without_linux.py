@@ -98,6 +98,10 @@ def test_the_commands_of_a_person_work(tmp_path, url):
         out = tmp_path / "files"
         done = run(tmp_path, "-m", "leasehold", "download", tmp_path / "papers", "--out", out, "--workers", "1")
     assert (done.returncode, done.stdout) == (0, "2 downloaded.\n"), done.stderr
+    plan = tmp_path / "plan.toml"
+    plan.write_text('[session]\nid = "demo"\n[[child]]\nname = "one"\ncommand = ["true"]\n')
+    done = run(tmp_path, "-m", "leasehold", "agents", "run", plan)
+    assert (done.returncode, "The only child passed." in done.stdout) == (0, True), done.stdout + done.stderr
     for words in (["download", "verify", out], ["jobs"], ["doctor"], ["tour", "--jobs", "3", "--kills", "0"]):
         done = run(tmp_path, "-m", "leasehold", *words, LEASEHOLD_URL=url)
         assert (done.returncode, "Traceback" in done.stderr) == (0, False), done.stdout + done.stderr
