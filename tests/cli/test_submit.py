@@ -74,6 +74,7 @@ def check(
     tags: list[str] | None = None,
     size: "int | str" = 0,
     note: str = None,  # type: ignore[assignment]  # noqa: RUF013
+    place: Place | None = None,
     day: int | date = 0,
     plain=None,
     **more: int,
@@ -88,6 +89,7 @@ def check(
         ("tags", ["[1]", "null"], ['"a"', "{}"], "tags must be a list or null; got "),
         ("size", ["7", '"7 m"'], ["0.5", "{}"], "size must be a whole number or a text; got "),
         ("note", ['"a"', "null"], ["7"], "note must be a text or null; got a whole number."),
+        ("place", ['{"city": 7}'], ["[]"], "place must be an object or null; got a list."),
         ("day", ['"2026-11-18"', "{}"], [], ""),
         ("plain", ['"a"', "{}"], [], ""),
         ("more", ['"a"'], [], ""),
