@@ -2,6 +2,7 @@
 
 import json
 from datetime import date
+from typing import TypedDict
 
 import pytest
 
@@ -66,6 +67,10 @@ def test_bad_input_is_refused_with_a_code_and_nothing_is_submitted(app, command,
     result = command("submit", *words, text=text)
     assert (result.exit_code, result.stderr.partition(":")[0]) == (ExitCode.MISUSE, f"error {code}")
     assert app.jobs() == []
+
+
+class Place(TypedDict):
+    city: str
 
 
 def check(
