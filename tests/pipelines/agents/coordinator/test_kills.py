@@ -1,11 +1,22 @@
 """A coordinator killed with SIGKILL at any seam: nothing of it lives, each child has one end, and another goes on."""
 
 import json
+import os
 from collections import Counter
 
+from leasehold.pipelines.agents.verify import verify
+from tests.pipelines.agents.coordinator.sessions import PYTHON, session, spec, started
 from tests.support.processes.fork_server import run_module
+from tests.support.wait import until
 
 MODULE = "tests.pipelines.agents.coordinator.killed_sessions"
+SPENDER = """
+import sys
+print('{"type":"usage","tokens":1}', flush=True)
+open(sys.argv[1]).read()
+for _ in range(20):
+    print('{"type":"usage","tokens":1}', flush=True)
+"""
 LOST = {"URM_SCHEDULER_LEASE_ORPHANED", "URM_CHILD_TERMINATED_ON_RESTART"}
 
 
@@ -56,3 +67,20 @@ def test_s10_a_cancel_that_was_stored_is_named_by_the_end_that_the_recovery_writ
 
 def test_a_session_that_was_recovered_but_not_opened_is_opened_by_the_next(tmp_path, url):
     check_killed(tmp_path, url, "child/assign+>session/begin_recovery+", "token/lease+>session/insert")
+
+
+def test_a_database_that_was_killed_while_a_child_spends_is_waited_for(private_postgres, tmp_path):
+    server, go = private_postgres(), tmp_path / "go"
+    os.mkfifo(go)
+    with session(tmp_path, server.create_database(), tokens=100) as opened:
+        opened.spawn(spec("one", *PYTHON, SPENDER, str(go)), "r1")
+        started(opened, "one")
+        until(lambda: opened.snapshot().rows[0].tokens == 1)
+        server.kill()
+        go.write_text("")
+        server.start()
+        opened.wait_idle()
+        (row,) = opened.snapshot().rows
+        assert (row.code, row.tokens) == (None, 21)
+        assert verify(opened.state.records) == 1
+        assert opened.leave()["status"] == "ended"
