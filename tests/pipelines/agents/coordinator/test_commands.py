@@ -43,10 +43,12 @@ def test_ctrl_c_leaves_a_session_that_the_next_run_explains_and_again_continues(
     assert (tmp_path / ".leasehold").stat().st_mode & 0o077 == 0, "inputs and outputs are for nobody else"
     assert not is_alive(int(pid.read_text()))
     assert "1 lost: one" in run("run", path, "--url", url, code=1)
+    where = ("--folder", tmp_path, "--url", url)
+    assert "demo  without a coordinator: 1 stopped" in run("status", *where)
     (tmp_path / "go").touch()
     assert "passed       two" in run("run", path, "--url", url, "--again")
     assert "nothing to do" in run("run", path, "--url", url)
-    where = ("--folder", tmp_path, "--url", url)
+    assert "demo  ended: 1 stopped, 2 passed" in run("status", *where)
     assert "3 dispatch tokens" in run("verify", *where)
     assert '"again_of":"demo.one"' in run("events", "demo", *where)
     assert "URM_SESSION_NOT_ACTIVE" in run("spawn", "demo", *where, "--", "true", code=4)

@@ -8,7 +8,9 @@ from typing import Any
 
 import click
 
+from leasehold import Status
 from leasehold.pipelines.agents.cli.options import lanes_line, place_options
+from leasehold.pipelines.agents.coordinator.engine_jobs import find_session_job
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.events import present
 from leasehold.pipelines.agents.place import AgentsPlace, open_place
@@ -39,7 +41,7 @@ def status(session_id: str | None, folder: Path, url: str, *, as_json: bool) -> 
             if as_json:
                 click.echo(json.dumps(_plain(session, snapshot)))
             else:
-                _show(session, snapshot, is_whole=session_id is not None)
+                _show(_state(place, session), snapshot, is_whole=session_id is not None)
 
 
 def _sessions(place: AgentsPlace) -> list[ParentSession]:
@@ -49,10 +51,16 @@ def _sessions(place: AgentsPlace) -> list[ParentSession]:
     return place.records.read(work)
 
 
-def _show(session: ParentSession, snapshot: SessionSnapshot, *, is_whole: bool) -> None:
+def _state(place: AgentsPlace, session: ParentSession) -> str:
+    if session.coordinator is not None:
+        return "coordinated"
+    job = find_session_job(place.app, session.parent_session_id)
+    return "ended" if job is not None and job.status is Status.DONE else "without a coordinator"
+
+
+def _show(state: str, snapshot: SessionSnapshot, *, is_whole: bool) -> None:
     counts = {status.value: number for status, number in counts_of(snapshot).items()}
-    state = "coordinated" if session.coordinator else "without a coordinator"
-    click.echo(f"{session.parent_session_id}  {state}: {counts_text(counts, 'no children')}")
+    click.echo(f"{snapshot.parent_session_id}  {state}: {counts_text(counts, 'no children')}")
     if is_whole:
         for row in snapshot.rows:
             click.echo(f"  {line_of(row)}  [{row.child_id}]")
