@@ -3,6 +3,8 @@
 import json
 
 from leasehold.pipelines.agents.coordinator.plan_run import PlanRun
+from leasehold.pipelines.agents.coordinator.snapshot import read_snapshot
+from leasehold.pipelines.agents.place import open_place
 from leasehold.pipelines.agents.plan import read_plan
 from leasehold.pipelines.agents.specs import ChildSpec
 from leasehold.pipelines.agents.tokens import export_tokens
@@ -64,6 +66,9 @@ def test_children_that_are_spawned_again_or_by_others_take_no_place_of_the_plan(
     rows = run_plan(path, url, again=True)
     assert {name: row.status for name, row in rows.items()} == {"c": "passed", "c.2": "passed", "c.3": "passed"}
     assert result(tmp_path, "demo.c.2") == result(tmp_path, "demo.c.3") == "of the plan\n"
+    with open_place(tmp_path, url) as place:
+        final = [(row.name, row.status) for row in read_snapshot(place, "demo").final_rows]
+    assert final == [("c.2", "stopped"), ("c", "passed"), ("c.2", "passed"), ("c.3", "passed")], "one name hides none"
 
 
 def test_a_child_that_was_spawned_but_not_ended_for_its_failed_prerequisite_is_not_run_again(tmp_path):

@@ -13,7 +13,7 @@ import click
 from leasehold.pipelines.agents.cli.options import lanes_line
 from leasehold.pipelines.agents.coordinator.plan_run import PlanProgress, PlanRun, check_repositories
 from leasehold.pipelines.agents.coordinator.session import AgentSession, SessionRequest, start_session
-from leasehold.pipelines.agents.coordinator.snapshot import ChildRow, SessionSnapshot, read_snapshot
+from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
 from leasehold.pipelines.agents.errors import SessionEnded
 from leasehold.pipelines.agents.place import AgentsPlace, open_place
 from leasehold.pipelines.agents.plan import AgentPlan, read_plan
@@ -59,7 +59,7 @@ def run(context: click.Context, /, plan: Path, session_id: str | None, url: str,
             code = 0
         snapshot = read_snapshot(place, name)
         _print_end(place, snapshot)
-    failed = any(row.code for row in _latest_rows(snapshot))
+    failed = any(row.code for row in snapshot.final_rows)
     context.exit(code or (FAILED if failed else 0))
 
 
@@ -102,12 +102,8 @@ def _make_board() -> Callable[[SessionSnapshot], Board]:
     return make_board()
 
 
-def _latest_rows(snapshot: SessionSnapshot) -> list[ChildRow]:
-    return list({row.name: row for row in snapshot.rows}.values())
-
-
 def _print_end(place: AgentsPlace, snapshot: SessionSnapshot) -> None:
-    rows = _latest_rows(snapshot)
+    rows = snapshot.final_rows
     click.echo("")
     for row in rows:
         click.echo(line_of(row))

@@ -197,7 +197,7 @@ class AgentSession:
         """Leave a session whose children have all ended; it has ended too if it is complete and none was lost."""
         self._end_loop()
         states = self.children()
-        is_over = is_complete and not any(state.code in LOST for state in latest(states))
+        is_over = is_complete and not any(state.code in LOST for state in final(states))
         passed = sum(state.has_passed for state in states)
 
         def work(transaction: Transaction) -> Answer:
@@ -260,9 +260,10 @@ class AgentSession:
 Session = AgentSession  # its name in `leasehold.pipelines.agents`
 
 
-def latest(states: list[ChildState]) -> list[ChildState]:
-    """Return the last child of each name: an earlier one was spawned again."""
-    return list({state.name: state for state in states}.values())
+def final(states: list[ChildState]) -> list[ChildState]:
+    """Return the children that were not spawned again."""
+    repeated = {state.again_of for state in states}
+    return [state for state in states if state.child_id not in repeated]
 
 
 def spawn(

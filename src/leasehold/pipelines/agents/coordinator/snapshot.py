@@ -51,6 +51,12 @@ class SessionSnapshot:
         return not self.waiting and all(row.phase is DispatchPhase.TERMINAL for row in self.rows)
 
     @property
+    def final_rows(self) -> list[ChildRow]:
+        """Return the children that were not spawned again. Several may have one name."""
+        repeated = {row.again_of for row in self.rows}
+        return [row for row in self.rows if row.child_id not in repeated]
+
+    @property
     def counts(self) -> dict[str, int]:
         """Return how many children have each status."""
         return dict(Counter(row.status for row in self.rows) + Counter({"waiting": len(self.waiting)}))
