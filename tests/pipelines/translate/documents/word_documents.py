@@ -1,9 +1,10 @@
-"""Word documents for tests: with formats, links, images, tables, notes; made again each time."""
+"""Word documents for tests: with formats, links, images, tables, notes."""
 
 import io
 import struct
 import zipfile
 import zlib
+from functools import cache
 
 import docx
 from docx.enum.text import WD_BREAK
@@ -26,6 +27,7 @@ def png():
     return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
+@cache
 def manuscript():
     """Return a document with every kind of paragraph, as bytes."""
     made = docx.Document()
