@@ -192,6 +192,16 @@ def test_this_very_job_of_a_limited_branch_is_held_while_a_slot_is_free(app, sen
     assert app.manual.hold(jobs[2].id, owner="clerk").key == "c"
 
 
+def test_a_lease_as_long_as_its_kind_grants_is_not_renewed_at_once_and_another_is(app, send, url):
+    for seconds, renewed in ((30, False), (40, True)):
+        send.submit()
+        held = app.manual.lease(send, owner="clerk", seconds=seconds)
+        assert held is not None
+        ((lasts,),) = rows(url, "SELECT expires_at - started_at FROM lease")
+        assert (lasts > seconds * 1_000_000, lasts >= seconds * 1_000_000) == (renewed, True)
+        held.done()
+
+
 def test_a_cancel_is_seen_by_the_holder_when_it_renews(app, send):
     job = send.submit()
     held = app.manual.lease(send, owner="clerk")

@@ -39,7 +39,7 @@ class ManualLeases(Operations):
         routes = _routes(handler)
         for lane in store.leases.ready_first(self._queues(store, handler), routes, LOOK_MAX):
             found = _claim(store, worker, lane, routes)
-            if found and (held := Held(store, found[0], handler, owner)).renew(seconds):
+            if found and _lasts(held := Held(store, found[0], handler, owner), found[0], seconds):
                 return held
         return None
 
@@ -57,7 +57,7 @@ class ManualLeases(Operations):
         found = [] if lane is None else _claim(store, worker, lane, _routes(handler), only=lane)
         for lease in found:
             held = Held(store, lease, handler, owner)
-            if lease.task_id == job_id and held.renew(seconds):
+            if lease.task_id == job_id and _lasts(held, lease, seconds):
                 return held
             held.release()  # somebody was faster, and this is the next one in the lane
         raise JobNotFree(_reason(store, job_id, lane))
@@ -126,6 +126,11 @@ class ManualLeases(Operations):
             if len(page) < BRANCHES_LOOK_MAX:
                 return found
             after = page[-1]
+
+
+def _lasts(held: Held, lease: Lease, seconds: float) -> bool:
+    """Have a lease that was just claimed last so long; nothing is written if its kind grants just that."""
+    return lease.lease_ms == round(seconds * 1000) or held.renew(seconds)
 
 
 def _routes(handler: Handler) -> str:
