@@ -97,15 +97,15 @@ MUTANTS: Final = (
     Mutant(
         "a session with lost children is over",
         f"{AGENTS}/coordinator/session.py",
-        "is_over = is_complete and not any(state.code in LOST for state in latest(states))",
+        "is_over = is_complete and not any(state.code in LOST for state in final(states))",
         "is_over = is_complete or bool(states)",
         (CTRL_C,),
     ),
     Mutant(
         "a child that is spawned again does not name the lost one",
         f"{AGENTS}/coordinator/plan_run.py",
-        "self._spawn(child, self._states[child.name].child_id)",
-        "self._spawn(child, None)",
+        "self._spawn_ready(child, self._states[child.name].child_id)",
+        "self._spawn_ready(child, None)",
         (CTRL_C,),
     ),
     Mutant(

@@ -116,7 +116,7 @@ def test_every_row_of_the_chapter_obeys_its_contract_and_the_counts_are_right(ru
 
 def test_the_report_of_the_chapter_shows_every_paragraph_and_fetches_nothing(run, source):
     for paragraph in source.paragraphs:
-        assert f'<h2 id="p{paragraph.index}">' in run.report
+        assert f'<h3 id="p{paragraph.index}">' in run.report
     for fetching in ("<script", "<link", "<img", "<iframe", " src=", "url(", "@import"):
         assert fetching not in run.report
     for row in rejected(run):
