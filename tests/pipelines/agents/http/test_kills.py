@@ -68,7 +68,8 @@ def test_the_next_server_takes_up_a_session_and_nothing_of_its_children_lives(ur
         until(lambda: not psutil.pid_exists(int(pid)))
     with AgentsServer(tmp_path, url) as server:
         assert server.client.start("taken", client_request_id="k1", budget={"tokens": 5}).value["status"] == "started"
-        answered(lambda: server.client.spawn("taken", child_id="b", name="a"))
+        answered(lambda: server.client.spawn("taken", child_id="b", name="a", again_of="a"))
+        assert server.client.spawn("taken", again_of="b").value["code"] == "URM_CHILD_UNKNOWN", "it was not lost"
         server.client.wait_for("taken", "WORKER_PASS", "b")
         assert server.client.child("a")["events"][-1]["detail"]["code"] == "URM_CHILD_TERMINATED_ON_RESTART"
         assert server.client.stop("taken").value["status"] == "ended"

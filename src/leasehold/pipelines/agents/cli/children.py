@@ -36,6 +36,7 @@ REQUEST_HELP = "An id of this request: the same id again returns the first answe
 @click.option("--in", "where", metavar="DIR", default=".", help="Where it runs, inside the plan's folder.")
 @click.option("--worktree", is_flag=True, help="In a git work tree of its own; its diff is kept.")
 @click.option("--env", multiple=True, metavar="NAME", help="A variable that it gets too; may be repeated.")
+@click.option("--again-of", metavar="CHILD", help="The lost child that it repeats; its session can end then.")
 @click.option("--request", metavar="ID", help=REQUEST_HELP)
 @place_options
 def spawn(session_id: str, request: str | None, folder: Path, url: str, **given: Any) -> None:
@@ -45,7 +46,8 @@ def spawn(session_id: str, request: str | None, folder: Path, url: str, **given:
         if given["text"] is not None:
             fields["input"] = _parsed(given["text"])
         child = ChildSpec.of_plan(child_of_request(fields, place.root))
-        answer = spawn_stored(place, session_id, child, request or uuid.uuid4().hex)
+        request_id = request or uuid.uuid4().hex
+        answer = spawn_stored(place, session_id, child, request_id, again_of=given["again_of"])
     click.echo(json.dumps(answer))
 
 

@@ -24,7 +24,7 @@ from leasehold.pipelines.agents.coordinator.coordinator import Coordinator
 from leasehold.pipelines.agents.coordinator.engine_jobs import SessionLease, counted, gone_check, hold_session
 from leasehold.pipelines.agents.coordinator.leftovers import keep_lost_diffs
 from leasehold.pipelines.agents.coordinator.snapshot import SessionSnapshot, read_snapshot
-from leasehold.pipelines.agents.errors import LOST, RecoveryPending
+from leasehold.pipelines.agents.errors import LOST, ChildUnknown, RecoveryPending
 from leasehold.pipelines.agents.event_files import EventFiles
 from leasehold.pipelines.agents.events import present
 from leasehold.pipelines.agents.place import AgentsPlace
@@ -273,15 +273,26 @@ def spawn(
     client_request_id: str,
     *,
     child_id: str | None = None,
+    again_of: str | None = None,
 ) -> Answer:
     """Queue a child from a process that does not coordinate its session; a living coordinator must have it."""
+    check_lost(place, parent_session_id, again_of)
     session = place.records.read(lambda transaction: read_session(transaction, parent_session_id))
     is_gone: Callable[[str], bool] = gone_check(place.app)
     if session.coordinator is not None and is_gone(session.coordinator):
         raise RecoveryPending("Its coordinator is gone; open the session again.", parent_session_id=parent_session_id)
     state = RuntimeState(place.records, SPAWNER)
     state.recovered.set()
-    return _spawn(state, parent_session_id, child, client_request_id, child_id, None)
+    return _spawn(state, parent_session_id, child, client_request_id, child_id, again_of)
+
+
+def check_lost(place: AgentsPlace, parent_session_id: str, again_of: str | None) -> None:
+    """Refuse to repeat what was not lost: a child that failed would no longer count as failed."""
+    if again_of is None:
+        return
+    states = place.records.read(lambda transaction: list(children_of(transaction, parent_session_id)))
+    if not any(state.child_id == again_of and state.code in LOST for state in states):
+        raise ChildUnknown("`again_of` names a child of this session that was lost.", again_of=again_of)
 
 
 def cancel(place: AgentsPlace, child_id: str, client_request_id: str) -> Answer:

@@ -17,16 +17,18 @@ from leasehold.pipelines.agents.specs import ChildSpec
 REQUEST_ID: Final = "client_request_id"
 SESSION_ID: Final = "parent_session_id"
 CHILD_ID: Final = "child_id"
+AGAIN_OF: Final = "again_of"
 
 
 @dataclass(frozen=True, slots=True)
 class SpawnRequest:
-    """A child for a session. Without a `child_id` one is made."""
+    """A child for a session. Without a `child_id` one is made. `again_of`: the lost child that it repeats."""
 
     parent_session_id: str
     client_request_id: str
     child: ChildSpec
     child_id: str | None
+    again_of: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,9 +56,10 @@ def spawn_request(body: dict[str, Any], root: Path) -> SpawnRequest:
     """Read a spawn; the child's folder is in `root`, and so is its program, unless that is found on PATH."""
     session_id, request_id = _taken(body, SESSION_ID), _taken(body, REQUEST_ID)
     child_id = _taken(body, CHILD_ID) if CHILD_ID in body else None
+    again_of = _taken(body, AGAIN_OF) if AGAIN_OF in body else None
     child = child_of_request(body, root)
     _check_program(child, root)
-    return SpawnRequest(session_id, request_id, ChildSpec.of_plan(child), child_id)
+    return SpawnRequest(session_id, request_id, ChildSpec.of_plan(child), child_id, again_of)
 
 
 def _check_program(child: ChildPlan, root: Path) -> None:

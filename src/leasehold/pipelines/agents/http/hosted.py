@@ -19,6 +19,7 @@ from leasehold.pipelines.agents.coordinator.session import (
     Session,
     SessionRequest,
     cancel,
+    check_lost,
     find_start,
     spawn,
     start_session,
@@ -118,8 +119,10 @@ class HostedSessions:
             raise RecoveryPending("It is being started or stopped.", parent_session_id=session_id)
         try:
             if (session := self._running.get(session_id)) is not None:
-                return session.spawn(child, request_id, child_id=request.child_id)
-            return spawn(self.place, session_id, child, request_id, child_id=request.child_id)
+                check_lost(self.place, session_id, request.again_of)
+                return session.spawn(child, request_id, child_id=request.child_id, again_of=request.again_of)
+            named = {"child_id": request.child_id, "again_of": request.again_of}
+            return spawn(self.place, session_id, child, request_id, **named)
         finally:
             self._locks[session_id].release()
 
