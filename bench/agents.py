@@ -1,7 +1,7 @@
 """Measure what a session of agents costs: `python -m bench.agents`. Each figure stands next to its baseline.
 
 - A child: from its spawn to its first instruction, and to its recorded end. Baselines: the same command by
-  `subprocess`, and one durable commit of the database, taken in turn with the children. A start takes seven of those.
+  `subprocess`, and one durable commit of the database, taken in turn with the children. A start takes six of those.
 - Debits of 16 processes on one budget: see `bench.budgets`.
 - Recovery of 10,000 dispatches, and `verify` of what it leaves. Baselines: the same events written to a bare table by
   as many transactions, and the same rows only read.
